@@ -237,7 +237,7 @@ void add_advise_command(Command root, Context& context) {
       "advise", "Find the N x T, minibatch and learning rate that suit a task on this machine");
   const auto command = std::make_shared<AdviseCommand>();
   add_advice_flags(app, *command);
-  add_config_flags(app, command->flags);
+  add_config_flags(app, context, command->flags);
   app.footer(fmt::format(
       "If you set num_envs, num_steps, minibatches, update_epochs or learning_rate, the advice\n"
       "keeps your value.\n"

@@ -171,7 +171,7 @@ void add_bench_command(Command root, Context& context) {
   app.add_option("--json", command->json, "Also write the results to this file, as JSON")
       .type_name("FILE")
       .group("Command");
-  add_config_flags(app, command->flags);
+  add_config_flags(app, context, command->flags);
   app.callback([&context, command] {
     context.action = [&context, command] { return bench(*command, context); };
   });

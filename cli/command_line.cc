@@ -147,9 +147,9 @@ void Command::callback(std::function<void()> after_parsing) const {
   app_->callback(std::move(after_parsing));
 }
 
+const std::string& Command::name() const { return app_->get_name(); }
 std::string Command::path() const {
-  const std::string& name = app_->get_name();
-  return is_root() ? name : Command(app_->get_parent()).path() + " " + name;
+  return is_root() ? name() : Command(app_->get_parent()).path() + " " + name();
 }
 bool Command::is_root() const { return app_->get_parent() == nullptr; }
 std::optional<Command> Command::named_subcommand() const {

@@ -63,6 +63,7 @@ class Command {
   void hide() const;  // from --help
   void callback(std::function<void()> after_parsing) const;
 
+  const std::string& name() const;
   std::string path() const;  // "broadloom env bench"
   bool is_root() const;
   std::optional<Command> named_subcommand() const;  // the one on the parsed command line

@@ -68,7 +68,9 @@ std::vector<ConfigGroup> config_groups() {
   return groups;
 }
 
-void add_config_flags(Command app, Overrides& out) {
+void add_config_flags(Command app, const Context& context, Overrides& out) {
+  const std::vector<std::string>& words = context.arguments;
+  if (std::find(words.begin(), words.end(), app.name()) == words.end()) return;
   for (const ConfigGroup& group : config_groups()) {
     for (const ConfigField& field : group.fields) add_flag(app, group, field, out);
     if (has_key(group, "env_id")) add_env_option_flag(app).group(group.title);

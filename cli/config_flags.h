@@ -25,8 +25,10 @@ struct ConfigGroup {
 std::vector<ConfigGroup> config_groups();
 
 // One flag for each key, plus the CleanRL spelling anneal_lr and a place in --help for
-// --env.<option>. Parsing appends to `out`, which must outlive the app.
-void add_config_flags(Command app, Overrides& out);
+// --env.<option>. Parsing appends to `out`, which must outlive the app. Adds nothing to a command
+// that the call does not name: CLI11 compares each new flag with all others, which takes longer
+// than the rest of the program's start.
+void add_config_flags(Command app, const Context& context, Overrides& out);
 
 // Flags of the keys that a resumed run may change (setup/machine.h). Appends to `out`, too.
 void add_machine_flags(Command app, Overrides& out);

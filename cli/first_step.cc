@@ -110,7 +110,7 @@ void add_first_step_command(Command root, Context& context) {
   const auto command = std::make_shared<FirstStepCommand>();
   app.add_option("FILE", command->file, "Config in TOML").required();
   app.add_option("--threads", command->threads, "Worker threads").range(0, 1024).type_name("INT");
-  add_config_flags(app, command->flags);
+  add_config_flags(app, context, command->flags);
   app.callback([&context, command] {
     context.action = [&context, command] { return first_step(*command, context); };
   });

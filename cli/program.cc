@@ -129,6 +129,7 @@ int run(const std::string& program, const std::vector<std::string>& given,
 
 bool has_json(const std::vector<std::string>& arguments) {
   Context context;
+  context.arguments = arguments;
   const CommandLine line = command_line();
   add_commands(line.root(), context);
   Command command = line.root();

@@ -264,7 +264,7 @@ void add_study_command(Command root, Context& context) {
   add_run_flags(app, *command);
   add_allow_flag(app, context).group("Command");
   add_launch_flags(app, command->launch);
-  add_study_flags(app, command->flags);
+  add_study_flags(app, context, command->flags);
   add_merge_command(app, context);
   app.callback([&context, command, app] {
     if (app.named_subcommand()) return;  // merge has set its own action

@@ -115,7 +115,7 @@ void allow_file(const StudySpec& spec) {
 
 }  // namespace
 
-void add_study_flags(Command app, StudyFlags& flags) {
+void add_study_flags(Command app, const Context& context, StudyFlags& flags) {
   app.add_option("FILE", flags.file, "Study in TOML; flags win over it").type_name("TOML");
   const auto text = [&](const char* flag, auto& out, const char* type, const char* help) {
     return app.add_option(flag, out, help).type_name(type).group(kGroup);
@@ -150,7 +150,7 @@ void add_study_flags(Command app, StudyFlags& flags) {
        "Evaluations of each run, spread evenly over its steps (default 1: the final policy)")
       .range(0, 100000);
   text("--name", flags.name, "TEXT", "Name of the study (default: the file's)");
-  add_config_flags(app, flags.config);
+  add_config_flags(app, context, flags.config);
 }
 
 Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options,

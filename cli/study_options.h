@@ -11,6 +11,8 @@
 
 namespace broadloom::cli {
 
+struct Context;
+
 struct StudyFlags {
   std::string file;
   std::string name, seeds, match, adjust, reference;
@@ -22,7 +24,7 @@ struct StudyFlags {
 };
 
 // Registers the flags; parsing fills `flags`, which must outlive the app.
-void add_study_flags(Command app, StudyFlags& flags);
+void add_study_flags(Command app, const Context& context, StudyFlags& flags);
 
 // Reads the file, if one is named. Flags replace its shapes as a whole, axes and config keys one by
 // one. only_looks: nothing will be trained, so code that the file names is not allowed to load.

@@ -545,7 +545,7 @@ void add_train_command(Command root, Context& context) {
   add_rank_flags(command, options->ranks);
   command.add_flag("--quiet", options->quiet, "Print nothing but errors").group("Command");
   command.add_flag("--json", options->json, "Standard output is one JSON object").group("Command");
-  add_config_flags(command, options->flags);
+  add_config_flags(command, context, options->flags);
   command.callback([&context, options] {
     context.action = [&context, options] { return train(*options, context); };
   });

@@ -29,23 +29,33 @@ struct Moments {
 Moments advantage_moments(const RolloutBlock& block, const PpoLoss& loss,
                           const std::int32_t* indices, int rows) {
   const int samples = indices ? rows : static_cast<int>(loss.transitions(block));
-  const auto sum_terms = [&](auto term) {
-    double chains[4] = {};
-    const auto add = [&](int i, int chain) {
-      if (!indices && loss.is_filler(block, static_cast<std::size_t>(i))) return;
-      chains[chain] +=
-          term(loss.advantage(block, static_cast<std::size_t>(indices ? indices[i] : i)));
+  const auto moments = [&](auto counts, auto advantage) {
+    const auto sum_of = [&](auto term) {
+      double chains[4] = {};
+      const auto add = [&](int i, int chain) {
+        if (counts(i)) chains[chain] += term(advantage(i));
+      };
+      int i = 0;
+      for (; i + 4 <= rows; i += 4) {
+        for (int chain = 0; chain < 4; ++chain) add(i + chain, chain);
+      }
+      for (; i < rows; ++i) add(i, i % 4);
+      return (chains[0] + chains[1]) + (chains[2] + chains[3]);
     };
-    int i = 0;
-    for (; i + 4 <= rows; i += 4) {
-      for (int chain = 0; chain < 4; ++chain) add(i + chain, chain);
-    }
-    for (; i < rows; ++i) add(i, i % 4);
-    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+    const double mean = sum_of([](double x) { return x; }) / samples;
+    const double squares = sum_of([mean](double x) { return (x - mean) * (x - mean); });
+    return Moments{mean, squares, samples};
   };
-  const double mean = sum_terms([](double x) { return x; }) / samples;
-  const double squares = sum_terms([mean](double x) { return (x - mean) * (x - mean); });
-  return {mean, squares, samples};
+  if (indices != nullptr && loss.relabelled == nullptr && !block.with_intrinsic) {
+    // The usual case is free of tests, because all threads wait for it.
+    const float* all = block.advantages.data();
+    return moments([](int) { return true; }, [all, indices](int i) { return all[indices[i]]; });
+  }
+  return moments(
+      [&](int i) { return indices || !loss.is_filler(block, static_cast<std::size_t>(i)); },
+      [&](int i) {
+        return loss.advantage(block, static_cast<std::size_t>(indices ? indices[i] : i));
+      });
 }
 
 // Mean and 1 / (sample standard deviation + 1e-8), as in CleanRL. A single sample has no deviation

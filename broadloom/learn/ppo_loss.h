@@ -216,6 +216,10 @@ struct PpoLoss {
   // Gathers what a side needs of the samples at indices [rows]; relabelled ones come last.
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
               const AdvantageShift& advantages, NetworkSide side, Tile& tile) const;
+  void gather_targets(const RolloutBlock& valued, const std::int32_t* indices, int begin, int end,
+                      const AdvantageShift& advantages, NetworkSide side, Tile& tile) const;
+  void gather_rows(const RolloutBlock& block, const std::int32_t* indices, NetworkSide side,
+                   Tile& tile) const;
   void add_gradient(const ActorCritic& network, int samples, const float* params,
                     const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
                     PpoSums& sums, NetworkSide side) const {

@@ -206,7 +206,8 @@ struct TileWorkspace {
   AlignedVector<Real> encoder_cell, actor_cell, critic_cell;
   AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
   TileStates<Real> states;
-  std::vector<Real> log_std, log_std_delta;  // [A] if they are parameters, or empty
+  // [A] if they are parameters, or empty. Each thread writes its own, in a cache line of its own.
+  AlignedVector<Real> log_std, log_std_delta;
   std::vector<Real> noise_variances;         // [L, A] with has_state_noise(), or empty
   const Real* policy_features = nullptr;     // [rows, L], after a forward pass of the policy
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r

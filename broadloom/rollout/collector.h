@@ -80,7 +80,7 @@ class Collector {
     std::size_t first;  // row of its first environment
     float* actions(int size) const { return envs.actions.data() + first * size; }
   };
-  struct Scratch {
+  struct alignas(kCacheLine) Scratch {
     TileWorkspace<float> work;
     EnvRows envs;                    // of one group; empty for a whole-batch simulator
     AlignedVector<float> draws;      // [A, kTileRows] uniforms or normals

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <type_traits>
 
 namespace broadloom {
 namespace {
@@ -212,6 +213,30 @@ std::span<const std::byte> Observations::row_bytes(std::size_t row) const {
   return visit([&](const auto* numbers, int, int) {
     return std::as_bytes(std::span(numbers + row * width(), width()));
   });
+}
+
+void Observations::read_rows(const std::int32_t* indices, int count, float* out) const {
+  if (type_.dtype != Dtype::kF32 || packed_) {
+    for (int r = 0; r < count; ++r, out += width()) {
+      read_bytes(static_cast<std::size_t>(indices[r]), 1, out);
+    }
+    return;
+  }
+  const auto copy = [&](auto size) {
+    for (int r = 0; r < count; ++r, out += size) {
+      const float* source = floats_.data() + static_cast<std::size_t>(indices[r]) * size;
+      for (std::size_t i = 0; i < size; ++i) out[i] = source[i];
+    }
+  };
+  // The rows of small tasks, without a loop.
+  switch (width()) {
+    case 3:
+      return copy(std::integral_constant<std::size_t, 3>());
+    case 4:
+      return copy(std::integral_constant<std::size_t, 4>());
+    default:
+      return copy(width());
+  }
 }
 
 void Observations::read_bytes(std::size_t first, std::size_t count, float* out) const {

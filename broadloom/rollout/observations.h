@@ -106,7 +106,9 @@ class Observations {
     // Rows are short, so a plain loop is faster than memcpy.
     for (std::size_t i = 0; i < numbers; ++i) out[i] = source[i];
   }
-  // The same, without a copy for float32; else written to scratch [count, size].
+  // The same for rows `indices` [count].
+  void read_rows(const std::int32_t* indices, int count, float* out) const;
+  // As read(), without a copy for float32; else written to scratch [count, size].
   const float* view(std::size_t first, std::size_t count, float* scratch) const {
     if (type_.dtype == Dtype::kF32 && !packed_) return floats_.data() + first * width();
     read_bytes(first, count, scratch);
