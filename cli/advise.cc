@@ -29,7 +29,7 @@ constexpr int kNoAdviceExit = 22;
 constexpr const char* kAdviceGroup = "Command";
 
 struct AdviseCommand {
-  std::string file, out, time = "60s", goal = "speed", rule = "race", threshold, speeds;
+  std::string file, out, time = "60s", purpose = "speed", rule = "race", threshold, speeds;
   std::int64_t steps = 0;
   int seeds = 3, threads = 0;
   bool reprobe = false, quiet = false, json = false;
@@ -50,6 +50,35 @@ Result<double> seconds_of(const std::string& text) {
   return value * (unit == std::string::npos ? 1.0 : factors[unit]);
 }
 
+// Words of --for: a goal, a kind of task, or both.
+Status read_purpose(const std::string& text, AdviceOptions& options) {
+  std::vector<std::string> words;
+  if (text.empty() || !parse_text(text, words).ok()) words = {text};
+  int goals = 0, kinds = 0;
+  for (const std::string& word : words) {
+    bool is_known = false;
+    for (const AdviceGoal goal : {AdviceGoal::kSpeed, AdviceGoal::kReturn}) {
+      if (word != goal_name(goal)) continue;
+      options.goal = goal;
+      goals += 1;
+      is_known = true;
+    }
+    for (const TaskKind kind :
+         {TaskKind::kSmall, TaskKind::kRobots, TaskKind::kGames, TaskKind::kGpu}) {
+      if (word != kind_name(kind)) continue;
+      options.kind = kind;
+      kinds += 1;
+      is_known = true;
+    }
+    if (is_known && goals < 2 && kinds < 2) continue;
+    return invalid(
+        fmt::format("--for: got '{}', expected speed or return, a kind of task (small, robots, "
+                    "games or gpu), or one of each, as in return,robots",
+                    text));
+  }
+  return {};
+}
+
 Result<AdviceOptions> advice_options(const AdviseCommand& command) {
   AdviceOptions options;
   const Result<double> seconds = seconds_of(command.time);
@@ -59,10 +88,7 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
   options.seeds = command.seeds;
   options.reprobe = command.reprobe;
   options.threads = resolve_threads(command.threads);
-  if (command.goal != "speed" && command.goal != "return") {
-    return invalid(fmt::format("--for: got '{}', expected speed or return", command.goal));
-  }
-  options.goal = command.goal == "speed" ? AdviceGoal::kSpeed : AdviceGoal::kReturn;
+  BROADLOOM_TRY(read_purpose(command.purpose, options));
   if (command.rule != "race" && command.rule != "gradient") {
     return invalid(fmt::format("--rule: got '{}', expected race or gradient", command.rule));
   }
@@ -116,7 +142,8 @@ Result<std::vector<std::string>> write_advice(const AdviceResult& result, const 
   return written;
 }
 
-void print_list(const char* title, const std::vector<std::string>& lines, std::size_t columns) {
+void print_list(const std::string& title, const std::vector<std::string>& lines,
+                std::size_t columns) {
   if (lines.empty()) return;
   tell("\n{}\n", title);
   for (const std::string& line : lines) tell("{}\n", wrapped("- " + line, columns, "  "));
@@ -138,6 +165,8 @@ void print_advice(const AdviceResult& result) {
   }
   print_list("Why:", result.advice.because, columns);
   print_list("Runners-up:", runner_up_lines(result), columns);
+  print_list(fmt::format("Tried, as by --for {}:", kind_name(result.evidence.kind)),
+             result.advice.tried, columns);
   print_list("This would change the advice:", result.advice.changes_mind, columns);
   print_list("Not known:", result.advice.not_known, columns);
 }
@@ -209,8 +238,10 @@ void add_advice_flags(Command app, AdviseCommand& command) {
       .range(std::int64_t{1}, std::int64_t{1} << 50);
   text("--speeds", command.speeds, "FILE",
        "With --steps: an advice.json whose measured speeds convert steps to seconds");
-  text("--for", command.goal, "WORD",
-       "speed (default): reach the threshold soonest; return: highest return within the budget");
+  text("--for", command.purpose, "WORDS",
+       "speed (default): reach the threshold soonest; return: highest return within the budget. "
+       "And whose candidates to try: small, robots, games or gpu (default: by the task and the "
+       "device), as in return,robots");
   text("--threshold", command.threshold, "NUMBER",
        "Mean evaluation return that is enough (default: the task's threshold, else 90 % of the way "
        "to the best return seen)");

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Can a shape be advised? run.sh runs all in order, run.sh PART... those parts: tune grid rest
-# advise final. Stores and advice go to studies/advice. Stop it at any moment; the same command goes
-# on where it was. Speeds and advice want a machine that does nothing else. BROADLOOM: a program
-# that knows Hover-v0, such as that of examples/own_env.
+# advise final anchors refit. Stores and advice go to studies/advice. Stop it at any moment; the
+# same command goes on where it was. Speeds and advice want a machine that does nothing else.
+# BROADLOOM: a program that knows Hover-v0, such as that of examples/own_env.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/advice
 out=studies/advice
@@ -69,8 +69,17 @@ final() {
   done
 }
 
+anchors() {  # some ten minutes of one core; anchors_robots needs a build with MuJoCo
+  study $folder/anchors_small.toml anchors_small
+  study $folder/anchors_robots.toml anchors_robots
+  python3 $folder/anchors.py $out $folder/results
+}
+
+# Seconds, from kept files.
+refit() { python3 $folder/refit.py $folder/results; }
+
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(tune grid rest advise final)
+[ ${#parts[@]} -gt 0 ] || parts=(tune grid rest advise final anchors refit)
 for part in "${parts[@]}"; do
   if [ "$part" = advise ]; then advices; else "$part"; fi
 done

@@ -104,7 +104,8 @@ def rerun(record: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
 def advise(env_id: str = "CartPole-v1", *, quiet: bool = True, **options: Any) -> Answer:
     """Finds the N x T, minibatch and learning rate that suit a task on this machine.
 
-    Options: time="60s", or steps=..."""
+    Options: time="60s", or steps=...; **{"for": "return,robots"}: the goal, and whose candidates to
+    try."""
     return command("advise", env_id=env_id, quiet=quiet, **options)
 
 

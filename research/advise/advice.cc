@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "research/advise/advice_texts.h"
 #include "research/advise/answer_words.h"
 #include "research/advise/doubt_words.h"
 #include "research/advise/ranking.h"
@@ -123,6 +124,7 @@ void add_words(const AdviceEvidence& evidence, Advice& advice) {
   if (advice.verdict != AdviceVerdict::kNothing) {
     advice.because = reason_sentences(evidence, advice);
   }
+  if (evidence.rule == AdviceRule::kRace) advice.tried = tried_texts(evidence);
   advice.changes_mind = doubt_sentences(evidence, advice);
   advice.not_known = unknown_sentences(evidence, advice);
 }

@@ -48,6 +48,7 @@ struct Advice {
   std::string answer;    // the settings to train with
   std::string expected;  // when the threshold is reached
   std::vector<std::string> because;
+  std::vector<std::string> tried;  // the candidates, and the measurements behind them
   std::vector<std::string> changes_mind;
   std::vector<std::string> not_known;
 };

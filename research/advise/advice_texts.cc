@@ -1,8 +1,10 @@
 #include "research/advise/advice_texts.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "broadloom/core/number_text.h"
 
@@ -50,6 +52,26 @@ std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival
       candidate_text(evidence.candidates[rival.candidate].candidate),
       probability_text(rival.advised_is_better),
       is_behind ? ", so behind in most pairs of trainings, and ahead on average" : "");
+}
+
+std::vector<std::string> tried_texts(const AdviceEvidence& evidence) {
+  std::vector<std::string> lines;
+  const auto& all = evidence.candidates;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    const auto has_why = [&](const CandidateEvidence& other) { return other.why == all[c].why; };
+    if (std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(c), has_why)) continue;
+    const auto alike = std::count_if(all.begin(), all.end(), has_why);
+    const std::string what =
+        alike == 1 ? candidate_text(all[c].candidate) : fmt::format("{} settings", alike);
+    lines.push_back(fmt::format("{}: {}.", what, all[c].why));
+  }
+  if (!evidence.held.empty()) {
+    const bool is_one = evidence.held.size() == 1;
+    lines.push_back(fmt::format("{} {} set, so these measurements had other values of {}.",
+                                fmt::join(evidence.held, ", "), is_one ? "was" : "were",
+                                is_one ? "it" : "them"));
+  }
+  return lines;
 }
 
 }  // namespace broadloom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "research/advise/advice.h"
 
@@ -20,5 +21,8 @@ std::string probability_text(const Estimate& p);
 std::string defaults_text(const AdviceEvidence& evidence, const char* defaults);
 
 std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival);
+
+// The candidates of a race with the measurements behind them: a line for each measurement.
+std::vector<std::string> tried_texts(const AdviceEvidence& evidence);
 
 }  // namespace broadloom

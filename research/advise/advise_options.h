@@ -20,6 +20,7 @@ struct KnownSpeed {
 struct AdviceOptions {
   AdviceGoal goal = AdviceGoal::kSpeed;
   AdviceRule rule = AdviceRule::kRace;
+  std::optional<TaskKind> kind;     // whose candidates to try; otherwise by the task and the device
   std::optional<double> threshold;  // on an evaluation's mean return; otherwise the task's own
   double seconds = 60.0;
   // 0: the budget is `seconds`. Otherwise it is this number of environment steps of training, over

@@ -48,4 +48,18 @@ const char* goal_name(AdviceGoal goal) { return goal == AdviceGoal::kSpeed ? "sp
 
 const char* rule_name(AdviceRule rule) { return rule == AdviceRule::kRace ? "race" : "gradient"; }
 
+const char* kind_name(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::kRobots:
+      return "robots";
+    case TaskKind::kGames:
+      return "games";
+    case TaskKind::kGpu:
+      return "gpu";
+    case TaskKind::kSmall:
+      break;
+  }
+  return "small";
+}
+
 }  // namespace broadloom

@@ -15,6 +15,8 @@ inline constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
 // The caller's goal: to reach the threshold soon, or a high return at the end of the budget.
 enum class AdviceGoal { kSpeed, kReturn };
+// Whose measurements the candidates of a race come from.
+enum class TaskKind { kSmall, kRobots, kGames, kGpu };
 // The rule that decides: the race, or the laboratory alone.
 enum class AdviceRule { kRace, kGradient };
 
@@ -67,6 +69,7 @@ struct CandidateEvidence {
   double then_steps_per_second = kNotKnown;  // after the change of shape
   int rungs = 0;                             // of the race, in which it took part
   std::vector<TrialCurve> trials;
+  std::string why = {};  // the measurement that made it a candidate
 };
 
 struct Rung {
@@ -94,6 +97,7 @@ struct AdviceEvidence {
   std::string env_id;
   AdviceGoal goal = AdviceGoal::kSpeed;
   AdviceRule rule = AdviceRule::kRace;
+  TaskKind kind = TaskKind::kSmall;
   int max_episode_steps = 0;
   double threshold = kNotKnown;  // given, or the task's own; kNotKnown if there is none
   std::string threshold_source;  // "given", "task", "best seen"
@@ -132,5 +136,6 @@ std::int64_t steps_for(const AdviceEvidence& evidence, const CandidateEvidence& 
 
 const char* goal_name(AdviceGoal goal);  // "speed", "return"
 const char* rule_name(AdviceRule rule);  // "race", "gradient"
+const char* kind_name(TaskKind kind);    // "small", "robots", "games", "gpu"
 
 }  // namespace broadloom

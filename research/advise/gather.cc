@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "research/advise/candidates.h"
 #include "research/advise/portfolio.h"
 #include "research/advise/trial.h"
 
@@ -59,6 +60,7 @@ Result<int> look_at_task(const Config& base, const AdviceOptions& options,
   evidence.untrained = policy.mean_return;
   evidence.max_episode_steps = policy.spec.max_episode_steps;
   evidence.deterministic = policy.simulator.deterministic;
+  evidence.kind = options.kind.value_or(kind_of(base, policy.spec));
   evidence.eval_episodes =
       episodes_for(total_budget.elapsed() - begin, options.threads, total_budget);
   const double length = policy.spec.max_episode_steps > 0
@@ -73,14 +75,15 @@ Result<int> look_at_task(const Config& base, const AdviceOptions& options,
 
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
                                        const AdviceOptions& options, AdviceBudget& total_budget) {
-  Result<Portfolio> portfolio = make_portfolio(base, given);
-  if (!portfolio.ok()) return portfolio.status();
+  BROADLOOM_TRY(make_portfolio(base, given).status());  // before anything is played
   Config constant = base;
   constant.lr_schedule = "constant";  // make_portfolio() has checked the caller's own
   AdviceEvidence evidence = question_of(constant, options);
-  evidence.held = std::move(portfolio.value().held);
   const Result<int> jobs = look_at_task(constant, options, total_budget, evidence);
   if (!jobs.ok()) return jobs.status();
+  Result<Portfolio> portfolio = make_portfolio(base, given, evidence.kind);
+  if (!portfolio.ok()) return portfolio.status();
+  evidence.held = std::move(portfolio.value().held);
   const Inquiry inquiry{constant, options, total_budget, evidence, jobs.value()};
   std::vector<Entrant>& entrants = portfolio.value().entrants;
   BROADLOOM_TRY(options.rule == AdviceRule::kRace ? measure_by_race(inquiry, std::move(entrants))

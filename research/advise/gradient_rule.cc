@@ -41,7 +41,7 @@ Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candida
   AdviceEvidence& evidence = inquiry.evidence;
   std::vector<Entrant> entrants{defaults};
   if (!(chosen == defaults.candidate)) {
-    entrants.push_back({chosen, false, config_of(inquiry.base, chosen)});
+    entrants.push_back({chosen, false, config_of(inquiry.base, chosen), {}});
   }
   Lineup lineup(std::move(entrants), inquiry.options, inquiry.total_budget);
   BROADLOOM_TRY(lineup.find_speeds());

@@ -41,7 +41,8 @@ std::vector<CandidateEvidence> Lineup::candidates(bool counts_seconds) const {
                    counts_seconds ? speeds_[i] : kNotKnown,
                    kNotKnown,
                    0,
-                   {}});
+                   {},
+                   std::string(entrants_[i].why)});
   }
   return all;
 }

@@ -4,38 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "broadloom/config/keys.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
+#include "research/advise/candidates.h"
 
 namespace broadloom {
 namespace {
-
-// One row of the table. rate: times the task's default.
-struct PortfolioRow {
-  int num_envs, num_steps, minibatch_size, update_epochs;
-  double rate;
-};
-
-// Most are among the best of experiments/advice/tune.toml. It ran 160 settings on CartPole and
-// Pendulum, on two cores with AVX-512. The best have the smallest mean logarithm of the seconds to
-// the threshold.
-//
-// Other rows have more environments, larger minibatches, other epochs and the smallest rates, for
-// machines with more cores and other tasks. The order is that of trust: if the budget has no room
-// for all, the last ones are left out.
-constexpr PortfolioRow kRows[] = {
-    {4, 256, 64, 1, 12},    {16, 64, 256, 1, 12},  {16, 256, 256, 1, 12}, {64, 64, 64, 1, 4},
-    {4, 256, 256, 4, 12},   {16, 256, 256, 1, 40}, {4, 64, 64, 1, 4},     {16, 256, 64, 1, 12},
-    {4, 64, 64, 4, 1},      {4, 256, 64, 4, 4},    {64, 16, 64, 1, 40},   {16, 16, 64, 4, 4},
-    {256, 16, 1024, 4, 16}, {16, 64, 256, 10, 4},  {128, 16, 512, 1, 12}, {64, 16, 64, 1, 1},
-    {16, 256, 64, 1, 4},    {16, 256, 256, 1, 4},  {4, 256, 256, 4, 4},   {4, 64, 256, 1, 12},
-    {4, 256, 256, 1, 40},   {16, 64, 64, 1, 4},    {64, 16, 64, 1, 4},    {16, 16, 64, 1, 12},
-    {4, 256, 64, 4, 1},     {16, 64, 64, 4, 1},    {64, 32, 512, 4, 8},   {64, 16, 256, 1, 12},
-    {16, 64, 256, 1, 40},   {16, 16, 64, 1, 4},
-};
 
 constexpr const char* kShapeKeys[] = {"num_envs", "num_steps"};
 constexpr const char* kOtherKeys[] = {"num_minibatches", "minibatch_size", "update_epochs",
@@ -84,7 +60,7 @@ Status check_schedules(const Config& base, const Overrides& given) {
 }
 
 Config entrant_config(const Config& base, const std::vector<std::string>& held,
-                      const PortfolioRow& row) {
+                      const CandidateRow& row) {
   Config config = base;
   if (!is_held(held, "num_envs")) config.num_envs = row.num_envs;
   if (!is_held(held, "num_steps")) config.num_steps = row.num_steps;
@@ -138,22 +114,24 @@ double scaled_learning_rate(double rate, double batch, double other_batch) {
   return rate * std::sqrt(other_batch / batch);
 }
 
-Result<Portfolio> make_portfolio(const Config& base, const Overrides& given) {
+Result<Portfolio> make_portfolio(const Config& base, const Overrides& given, TaskKind kind) {
   BROADLOOM_TRY(check_schedules(base, given));
   Portfolio portfolio;
   portfolio.held = held_keys(given);
   Config constant = base;
   constant.lr_schedule = "constant";
-  portfolio.entrants.push_back({candidate_of(constant), true, constant});
-  for (const PortfolioRow& row : kRows) {
+  portfolio.entrants.push_back({candidate_of(constant), true, constant, "the task's defaults"});
+  for (const CandidateRow& row : candidate_rows(kind)) {
     const Config config = entrant_config(constant, portfolio.held, row);
     const Candidate candidate = candidate_of(config);
-    // Held settings may be incompatible with this shape, such as families that do not divide N.
-    const bool is_new =
-        std::none_of(portfolio.entrants.begin(), portfolio.entrants.end(),
+    const auto same =
+        std::find_if(portfolio.entrants.begin(), portfolio.entrants.end(),
                      [&](const Entrant& entrant) { return entrant.candidate == candidate; });
+    const bool is_new = same == portfolio.entrants.end();
+    if (!is_new && same->is_default && portfolio.held.empty()) same->why = row.why;
+    // Held settings may be incompatible with this shape, such as families that do not divide N.
     if (is_new && check_config(config).ok()) {
-      portfolio.entrants.push_back({candidate, false, config});
+      portfolio.entrants.push_back({candidate, false, config, row.why});
     }
   }
   if (portfolio.entrants.size() > 1) return portfolio;

@@ -16,6 +16,7 @@ struct Entrant {
   Candidate candidate;
   bool is_default = false;
   Config config;
+  std::string_view why;  // the measurement behind it
 };
 
 struct Portfolio {
@@ -27,11 +28,12 @@ struct Portfolio {
 bool is_held(const std::vector<std::string>& held, std::string_view key);
 
 // Entrants for a task. given: settings of `base` that the caller set, in order; N, T, M, K and the
-// learning rate among them are held.
+// learning rate among them are held. kind: whose candidates come first.
 //
 // kInvalidConfig if nothing is left to choose, or if the config has settings that are not tried
 // here: schedules of the learning rate or the shape, and others that depend on a run's length.
-Result<Portfolio> make_portfolio(const Config& base, const Overrides& given);
+Result<Portfolio> make_portfolio(const Config& base, const Overrides& given,
+                                 TaskKind kind = TaskKind::kSmall);
 
 // The config of one candidate, regardless of held settings. The time of a change of shape is a
 // share of base.total_timesteps.

@@ -50,6 +50,7 @@ Json candidate_json(const AdviceEvidence& evidence, const Advice& advice, std::s
                     {"steps_per_second", six_digits(candidate.then_steps_per_second)}};
   }
   json["default"] = candidate.is_default;
+  json["why"] = candidate.why;
   json["steps_per_second"] = six_digits(candidate.steps_per_second);
   json["rungs"] = candidate.rungs;
   const double horizon = common_horizon(evidence, {index}, advice.threshold);
@@ -86,6 +87,7 @@ Json words_json(const AdviceEvidence& evidence, const Advice& advice) {
             {"answer", advice.answer},
             {"expected", advice.expected},
             {"because", advice.because},
+            {"tried", advice.tried},
             {"changes_mind", advice.changes_mind},
             {"not_known", advice.not_known}};
   json["runners_up"] = Json::array();
@@ -145,6 +147,7 @@ Json advice_json(const AdviceResult& result, const std::vector<std::string>& com
             {"env_id", e.env_id},
             {"goal", goal_name(e.goal)},
             {"rule", rule_name(e.rule)},
+            {"candidates_for", kind_name(e.kind)},
             {"unit", e.counts_seconds ? "seconds" : "environment steps"},
             {"budget_seconds", e.budget_seconds},
             {"budget_steps", e.budget_steps},

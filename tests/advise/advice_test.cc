@@ -33,6 +33,22 @@ TEST(Advice, NamesTheFirstAtTheThreshold) {
             "training on this machine with 2 threads (in 3 of 3 seeds).");
 }
 
+TEST(Advice, NamesTheMeasurementsBehindItsCandidates) {
+  AdviceEvidence evidence = planted_race();
+  const char* const whys[] = {"the defaults", "of a page", "of another page", "of a page"};
+  for (std::size_t c = 0; c < evidence.candidates.size(); ++c) evidence.candidates[c].why = whys[c];
+  EXPECT_EQ(advice_of(evidence).tried,
+            (std::vector<std::string>{
+                "4 x 128, minibatches of 128, 4 epochs, learning rate 0.00025: the defaults.",
+                "2 settings: of a page.",
+                "64 x 16, minibatches of 256, 4 epochs, learning rate 0.001: of another page."}));
+  evidence.held = {"num_steps", "learning_rate"};
+  EXPECT_EQ(advice_of(evidence).tried.back(),
+            "num_steps, learning_rate were set, so these measurements had other values of them.");
+  evidence.rule = AdviceRule::kGradient;
+  EXPECT_TRUE(advice_of(evidence).tried.empty());
+}
+
 TEST(Advice, IntervalsNeedFiveSeeds) {
   AdviceEvidence evidence = planted_race();
   for (std::uint64_t seed : {4, 5}) {

@@ -6,7 +6,9 @@
 
 #include <set>
 
+#include "broadloom/env/tasks/registry.h"
 #include "research/advise/advise_options.h"
+#include "research/advise/candidates.h"
 #include "research/advise/laboratory.h"
 #include "research/advise/race.h"
 #include "research/advise/trial_machine.h"
@@ -33,6 +35,62 @@ TEST(Portfolio, BeginsWithTheDefaultsWithoutRepeats) {
     EXPECT_EQ(a.config.lr_schedule, "constant");
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(a.candidate == p.entrants[j].candidate);
   }
+}
+
+TEST(Candidates, FollowTheTaskAndTheDevice) {
+  const auto kind = [](const EnvSpec& spec, const std::string& device) {
+    Config config;
+    config.device = device;
+    return std::string(kind_name(kind_of(config, spec)));
+  };
+  const EnvSpec pole = env_spec("CartPole-v1", {}).take();
+  const EnvSpec images = env_spec("MinAtar/Breakout-v1", {}).take();
+  EnvSpec robot = env_spec("Pendulum-v1", {}).take();
+  EXPECT_EQ(kind(pole, "cpu"), "small");
+  EXPECT_EQ(kind(robot, "cpu"), "small");
+  EXPECT_EQ(kind(images, "cpu"), "games");
+  EXPECT_EQ(kind(images, "cuda"), "gpu");
+  EXPECT_EQ(kind(pole, "cuda"), "gpu");
+  robot.engine = "MuJoCo 4.0.0, robot.xml 1234";
+  EXPECT_EQ(kind(robot, "cpu"), "robots");
+}
+
+TEST(Candidates, MeasuredOnesOfTheKindComeFirst) {
+  const std::vector<CandidateRow> small = candidate_rows(TaskKind::kSmall);
+  for (const TaskKind kind : {TaskKind::kRobots, TaskKind::kGames, TaskKind::kGpu}) {
+    const std::vector<CandidateRow> rows = candidate_rows(kind);
+    ASSERT_GT(rows.size(), small.size());
+    const std::size_t own = rows.size() - small.size();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].why.find("never") == std::string_view::npos, i < own) << rows[i].why;
+      if (i < own) continue;
+      EXPECT_EQ(rows[i].num_envs, small[i - own].num_envs);
+      EXPECT_EQ(rows[i].rate, small[i - own].rate);
+    }
+  }
+}
+
+TEST(Candidates, EachFitsItsBlock) {
+  for (const TaskKind kind :
+       {TaskKind::kSmall, TaskKind::kRobots, TaskKind::kGames, TaskKind::kGpu}) {
+    for (const CandidateRow& row : candidate_rows(kind)) {
+      EXPECT_EQ(row.num_envs * row.num_steps % row.minibatch_size, 0) << row.why;
+      EXPECT_GT(row.rate, 0.0);
+    }
+  }
+}
+
+TEST(Portfolio, TakesTheKindThatIsAskedFor) {
+  const Overrides given{{"env_id", "Pendulum-v1"}};
+  const Config base = resolve_config(given).take();
+  const Portfolio robots = make_portfolio(base, given, TaskKind::kRobots).take();
+  EXPECT_EQ(robots.entrants[1].candidate, (Candidate{128, 16, 64, 10, 1e-3}));
+  // The defaults of Box actions are one of the measured settings.
+  EXPECT_EQ(robots.entrants[0].candidate, (Candidate{1, 2048, 64, 10, 3e-4}));
+  EXPECT_NE(robots.entrants[0].why.find("experiments/mujoco"), std::string_view::npos);
+  const Portfolio own = make_portfolio(base, given).take();
+  EXPECT_EQ(own.entrants[0].why, "the task's defaults");
+  EXPECT_LT(own.entrants.size(), robots.entrants.size());
 }
 
 TEST(Portfolio, KeepsTheCallersSettings) {

@@ -126,6 +126,28 @@ class Advise(ProgramTest):
             set(data["candidates"][0]["trials"][0]), set(re.findall(r"`(\w+)`", members))
         )
 
+    def test_candidates_are_those_of_the_kind_of_task_with_their_experiments(self):
+        few = [*TASK, *FEW, "--seeds", "1"]
+        result = self.run_program(*few, "--for", "return,robots", "--out", "a")
+        self.assertIn(result.returncode, (0, 22), result.stderr)
+        self.assertIn("Tried, as by --for robots:", result.stdout)
+        data = json.loads(self.read("a", "advice.json"))
+        self.assertEqual((data["goal"], data["candidates_for"]), ("return", "robots"))
+        first = data["candidates"][1]
+        self.assertEqual((first["num_envs"], first["num_steps"]), (128, 16))
+        self.assertIn(first["name"], data["advice"]["tried"][1])
+        root = os.path.dirname(os.path.dirname(os.path.dirname(FORMAT_PAGE)))
+        for candidate in data["candidates"][1:]:
+            pages = re.findall(r"\b(?:experiments|bench)/[\w-]+", candidate["why"])
+            self.assertTrue(pages, candidate["why"])
+            for page in pages:
+                self.assertTrue(os.path.exists(os.path.join(root, page, "README.md")), page)
+        held = self.run_program(*few, "--num_envs", "4", "--out", "b", "--quiet")
+        self.assertIn(held.returncode, (0, 22), held.stderr)
+        usual = json.loads(self.read("b", "advice.json"))
+        self.assertEqual(usual["candidates_for"], "small")
+        self.assertIn("num_envs was set", usual["advice"]["tried"][-1])
+
     def test_probing_again_adds_changes_of_shape(self):
         data = self.object_of(*TASK, "--steps", "2000000", "--reprobe", "--out", "a", "--json")
         self.assertTrue(data["changes"] or data["no_changes"])
@@ -225,6 +247,8 @@ class Advise(ProgramTest):
     def test_wrong_calls(self):
         self.fails(2, ["--time", "soon", "60s"], "advise", "--time", "soon")
         self.fails(2, ["--for", "glory", "speed or return"], "advise", "--for", "glory")
+        self.fails(2, ["--for", "one of each"], "advise", "--for", "speed,return")
+        self.fails(2, ["--for", "one of each"], "advise", "--for", "games,return,gpu")
         self.fails(2, ["--rule", "dice", "race or gradient"], "advise", "--rule", "dice")
         self.fails(2, ["--threshold", "high"], "advise", "--threshold", "high")
         self.fails(2, ["budget", "0.5 seconds"], "advise", "--time", "0.5s")

@@ -82,6 +82,7 @@ def whole():
         "env_id": "CartPole-v1",
         "goal": "speed",
         "rule": "race",
+        "candidates_for": "robots",
         "unit": "seconds",
         "budget_seconds": 60.0,
         "budget_steps": 0,
@@ -111,6 +112,7 @@ def whole():
             "answer": "Train CartPole-v1 with 32 x 32 (N x T).",
             "expected": "It was at 475 after 0.3 s.",
             "because": ["One reason.", "Another one."],
+            "tried": ["2 settings: of one experiment."],
             "changes_mind": ["More seeds."],
             "not_known": ["What <b>others</b> & more would do."],
             "runners_up": [rival(2), rival(3)],
@@ -196,7 +198,10 @@ class AdvicePage(unittest.TestCase):
         self.assertEqual(tags, ["H1", "P", "FIGURE", "SECTION"])
         text = BROWSER.evaluate("document.body.innerText")
         for words in (
-            whole()["advice"]["because"] + whole()["advice"]["not_known"] + [rival(2)["text"]]
+            whole()["advice"]["because"]
+            + whole()["advice"]["tried"]
+            + whole()["advice"]["not_known"]
+            + [rival(2)["text"]]
         ):
             self.assertIn(words, text)
 

@@ -230,7 +230,7 @@ function adviceFacts(data) {
   return [
     ["environment", data.env_id],
     ["asked for", data.goal === "speed" ? "being at the threshold soon" : "a high return"],
-    ["decided by", data.rule],
+    ["decided by", data.rule], ["candidates for", data.candidates_for],
     [
       "threshold",
       isNumber(data.advice.threshold)
@@ -264,6 +264,7 @@ function makePage() {
   const rivals = (advice.runners_up || []).map((r) => r.text);
   summaryBox(main, [
     { title: "Why", lines: advice.because }, { title: "Runners-up", lines: rivals },
+    { title: "What was tried", lines: advice.tried || [] },
     { title: "What would change it", lines: advice.changes_mind },
     { title: "What it does not know", lines: advice.not_known }
   ].filter((b) => b.lines.length));
