@@ -10,10 +10,10 @@
 //   target         r + gamma V(s'), one step; without V(s') after a termination
 //   log-probability of the action: the follower's, which drew it
 //
-// A truncated episode's s' is its final observation, as elsewhere. These are the choices of the
-// authors' code. It clips a relabelled sample's ratio r = pi / pi_follower to 1 +- clip_coef. The
-// paper's equation 6 clips it to mu (1 +- clip_coef), mu = pi_old / pi_follower with the leader's
-// policy before the update.
+// These are the choices of the authors' code. Ours is that a truncated episode's s' is its final
+// observation, as elsewhere; theirs adds the follower's gamma V(s) instead. Their code clips a
+// relabelled sample's ratio r = pi / pi_follower to 1 +- clip_coef. The paper's equation 6 clips it
+// to mu (1 +- clip_coef), mu = pi_old / pi_follower with the leader's policy before the update.
 #pragma once
 
 #include <cstddef>
