@@ -71,6 +71,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             for who in CONTENDERS:
                 if task not in who.tasks or (task, who.name, seed) in known:
                     continue
+                if options.contender and who.name not in options.contender:
+                    continue
                 one = train(task, who, seed, options)
                 record["runs"].append(one)
                 options.out.write_text(json.dumps(record))
@@ -151,6 +153,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10, help="trainings each (default 10)")
     parser.add_argument("--task", action="append", choices=list(TASKS), help="repeatable")
+    names = [who.name for who in CONTENDERS]
+    parser.add_argument("--contender", action="append", choices=names, help="repeatable")
     parser.add_argument("--budget", type=int, default=0, help="steps, to try the script")
     parser.add_argument("--package", type=Path, default=ROOT / "build/release/python")
     parser.add_argument("--venv", type=Path, default=HERE / ".venv")

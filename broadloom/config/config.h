@@ -115,6 +115,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string activation = "tanh";
   bool shared_encoder = false;
   std::string recurrent = "none";
+  int recurrent_units = 0;
   int sequence_length = 0;
   std::string action_distribution = "gaussian";
   double log_std_init = 0.0;
@@ -522,7 +523,11 @@ void Config::visit_fields(Visitor&& visitor) {
   v("recurrent", recurrent,
     later(Role::kNetwork).needs("algorithm", "ppo or pqn or distill").needs("device", "cpu"),
     Choices{{"none", "mingru", "gru", "lstm"}},
-    "Recurrent cell after the hidden layers; minibatches are then sequences.");
+    "Recurrent cell, by default after the hidden layers; minibatches are then sequences.");
+  v("recurrent_units", recurrent_units,
+    later(Role::kNetwork).needs("recurrent", "gru or lstm").needs("shared_encoder", "false"),
+    Range{0, 65536},
+    "Units of a cell before the hidden layers; 0: it follows them, as wide as the last.");
   v("sequence_length", sequence_length,
     for_drawn(later(Role::kLearning)).needs("recurrent", "mingru or gru or lstm"), Range{0},
     "Steps of a sequence, which gradients do not leave; divides num_steps; 0: num_steps.");

@@ -49,7 +49,7 @@ class GraphBuilder {
     const Value encoded =
         remembered("encoder", network.encoder_cell(), chain("encoder", network.encoder(), seen_));
     const Value features =
-        remembered(side, network.actor_cell(), chain(side, network.actor(), encoded));
+        above(side, network.actor(), network.actor_cell(), network.actor_top(), encoded);
     if (shape.has_choices()) categorical_outputs(side, features);
     if (shape.has_box()) box_outputs(side, features);
     if (with_value && shape.critic_observation_size == 0) value_outputs(encoded);
@@ -137,6 +137,12 @@ class GraphBuilder {
       operation.arrays.push_back(keep(prefix + "_" + name, x.shape, numbers));
     }
     return add(operation);
+  }
+
+  // The features under a head.
+  Value above(const std::string& side, const Chain& body, const Cell& cell, const Chain& top,
+              const Value& input) {
+    return chain(side, top, remembered(side, cell, chain(side, body, input)));
   }
 
   // Adds every layer of a chain and its activations.
@@ -529,7 +535,7 @@ class GraphBuilder {
       return;
     }
     const Value features =
-        remembered("critic", network.critic_cell(), chain("critic", network.critic(), encoded));
+        above("critic", network.critic(), network.critic_cell(), network.critic_top(), encoded);
     const Value all = values_of_head(features);
     // The first value is of the environment's rewards, the second of those by RND.
     const std::vector<std::string> names{"value", "intrinsic_value"};

@@ -42,8 +42,10 @@ StdBounds::StdBounds(const NetworkShape& shape)
 
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const bool grouped = !shape_.groups.empty() || shape_.policies > 1;
-  const std::vector<LayerPlan> plan = body_plan(grouped ? Encoder::kMlp : shape_.encoder,
-                                                shape_.normalisation, shape_.hidden_sizes);
+  const bool cell_is_before = shape_.recurrent != CellKind::kNone && shape_.recurrent_units > 0;
+  const std::vector<LayerPlan> plan =
+      body_plan(grouped ? Encoder::kMlp : shape_.encoder, shape_.normalisation,
+                cell_is_before ? std::vector<int>{} : shape_.hidden_sizes);
   const bool shared = shape_.shared_encoder && (grouped || !plan.empty()) && !shape_.action_values;
   // A shared encoder or a single body has one input, so the critic has none of its own.
   if (shared || shape_.action_values) shape_.critic_observation_size = 0;
@@ -59,23 +61,38 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const auto features = [](const Chain& chain, int numbers) {
     return chain.empty() ? numbers : chain.layers().back().out.size();
   };
-  const auto cell = [&](int width) {
-    const Cell made(shape_.recurrent, width, state_size_, layout_);
+  const auto cell = [&](int in) {
+    const Cell made(shape_.recurrent, in, cell_is_before ? shape_.recurrent_units : in, state_size_,
+                    layout_);
     state_size_ += made.state_size();
     return made;
+  };
+  const auto top = [&] {
+    if (!cell_is_before) return Chain();
+    return Chain({1, 1, shape_.recurrent_units},
+                 body_plan(Encoder::kMlp, shape_.normalisation, shape_.hidden_sizes),
+                 shape_.activation, layout_);
+  };
+  const auto head_inputs = [&](const Chain& body, const Cell& of_body, const Chain& above,
+                               int numbers) {
+    return features(above, of_body.empty() ? features(body, numbers) : of_body.width());
   };
   if (shared) encoder_ = body(shape_.observation_size);
   const int encoded = features(encoder_, shape_.observation_size);
   if (shared) encoder_cell_ = cell(encoded);
   if (!shared) actor_ = body(encoded);
   if (!shared) actor_cell_ = cell(features(actor_, encoded));
-  policy_head_ = layout_.add_linear(features(actor_, encoded), shape_.head_outputs(), true);
+  if (!shared) actor_top_ = top();
+  policy_head_ = layout_.add_linear(head_inputs(actor_, actor_cell_, actor_top_, encoded),
+                                    shape_.head_outputs(), true);
   critic_range_.begin = layout_.size();
   if (!shape_.action_values) {
     const int read = shared ? encoded : shape_.critic_input_size();
     if (!shared) critic_ = body(read, true);
     if (!shared) critic_cell_ = cell(features(critic_, read));
-    value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
+    if (!shared) critic_top_ = top();
+    value_head_ = layout_.add_linear(head_inputs(critic_, critic_cell_, critic_top_, read),
+                                     shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
   if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.box_size());
@@ -201,8 +218,8 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   const WeightInit how = shape_.weight_init;
   const bool is_uniform = how == WeightInit::kTorch || how == WeightInit::kTorchWeights ||
                           how == WeightInit::kLecunUniform;
-  const auto uniform = [&](const LinearSlice& slice) {
-    init_uniform(slice, how == WeightInit::kLecunUniform ? 3.0 : 1.0, how == WeightInit::kTorch,
+  const auto uniform = [&](const LinearSlice& slice, double scale = 1.0) {
+    init_uniform(slice, how == WeightInit::kLecunUniform ? 3.0 : scale, how == WeightInit::kTorch,
                  seed, tensor++, params, purpose);
   };
   const auto head = [&](const LinearSlice& slice, double gain) {
@@ -227,7 +244,8 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     for (const LinearSlice& slice : {cell.slice(), cell.state_slice()}) {
       if (slice.out == 0) continue;
       if (is_uniform) {
-        uniform(slice);
+        // As torch's cells, whose first weights depend on the units, not on the inputs.
+        uniform(slice, static_cast<double>(slice.in) / cell.width());
         continue;
       }
       is_orthogonal ? orthogonal(slice, 1.0) : normal(slice, 1.0);
@@ -243,6 +261,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   init(actor_);
   initialise_vectors(actor_, seed, tensor, purpose, params);
   init_cell(actor_cell_);
+  init(actor_top_);
   if (shape_.action_values && !is_orthogonal && !is_uniform) {
     normal(policy_head_, 1.0);
   } else {
@@ -263,6 +282,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     init(critic_);
     initialise_vectors(critic_, seed, tensor, purpose, params);
     init_cell(critic_cell_);
+    init(critic_top_);
     head(value_head_, 1.0);
   }
   std::fill_n(params + log_std_, noise_size(), static_cast<float>(shape_.log_std_init));
@@ -327,6 +347,10 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   work.actor_cell_delta.resize(actor_cell_.delta_size());
   work.critic_cell.resize(critic_cell_.workspace_size());
   work.critic_cell_delta.resize(critic_cell_.delta_size());
+  work.actor_top.resize(actor_top_.workspace_size());
+  work.actor_top_delta.resize(actor_top_.workspace_size());
+  work.critic_top.resize(critic_top_.workspace_size());
+  work.critic_top_delta.resize(critic_top_.workspace_size());
   work.states.size = static_cast<int>(state_size_);
   work.states.before.resize(kRows * state_size_);
   work.states.delta.resize(kRows * state_size_);
@@ -342,7 +366,8 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   work.values_delta.resize(kRows * shape_.value_outputs);
   if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
   work.layer_scratch.resize(
-      std::max({encoder_.scratch_size(), actor_.scratch_size(), critic_.scratch_size()}));
+      std::max({encoder_.scratch_size(), actor_.scratch_size(), critic_.scratch_size(),
+                actor_top_.scratch_size(), critic_top_.scratch_size()}));
   return work;
 }
 
@@ -362,16 +387,18 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
       encoder_.forward(params, input.policy, rows, work.encoder.data(), work.layer_scratch.data());
   encoded = encoder_cell_.forward(params, encoded, rows, work.states, work.encoder_cell.data());
   const auto run = [&](const Chain& body, const Cell& cell, const Real* features, Real* activations,
-                       Real* cell_activations, const LinearSlice& head, Real* outputs) {
+                       Real* cell_activations, const Chain& above, Real* above_activations,
+                       const LinearSlice& head, Real* outputs) {
     const Real* top = body.forward(params, features, rows, activations, work.layer_scratch.data());
     top = cell.forward(params, top, rows, work.states, cell_activations);
+    top = above.forward(params, top, rows, above_activations, work.layer_scratch.data());
     head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
                  kTileRows);
     return top;
   };
   if (shape_.action_values) {
-    run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
-        work.policy.data());
+    run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), actor_top_,
+        work.actor_top.data(), policy_head_, work.policy.data());
     mask_outputs(input.valid, shape_.logits(), rows, work.policy.data());
     if (side != NetworkSide::kPolicy) {
       largest_outputs(work.policy.data(), policy_head_.out, rows, work.values.data());
@@ -380,10 +407,12 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
   }
   if (side != NetworkSide::kPolicy)
     run(critic_, critic_cell_, encoder_.empty() ? input.critic : encoded, work.critic.data(),
-        work.critic_cell.data(), value_head_, work.values.data());
+        work.critic_cell.data(), critic_top_, work.critic_top.data(), value_head_,
+        work.values.data());
   if (side == NetworkSide::kValue) return;
-  work.policy_features = run(actor_, actor_cell_, encoded, work.actor.data(),
-                             work.actor_cell.data(), policy_head_, work.policy.data());
+  work.policy_features =
+      run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), actor_top_,
+          work.actor_top.data(), policy_head_, work.policy.data());
   mask_outputs(input.valid, shape_.logits(), rows, work.policy.data());
   if (shape_.has_state_noise()) {
     noise_variances(params + log_std_, noise_size(), work.noise_variances.data());
@@ -421,12 +450,19 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
   };
   const auto run = [&](const Chain& body, const Cell& cell, const Real* features,
                        const Real* activations, Real* deltas, const Real* cell_activations,
-                       Real* cell_deltas, const LinearSlice& head, const Real* delta, Real* below) {
+                       Real* cell_deltas, const Chain& above, const Real* above_activations,
+                       Real* above_deltas, const LinearSlice& head, const Real* delta,
+                       Real* below) {
     const Real* x = body.output(features, activations);
-    head_backward_weights(cell.output(x, cell_activations), delta, grads + head.weight,
+    const Real* remembered = cell.output(x, cell_activations);
+    head_backward_weights(above.output(remembered, above_activations), delta, grads + head.weight,
                           grads + head.bias, rows, head.in, head.out, kTileRows);
-    if (Real* out = cell.output_delta(cell_deltas, below); out != nullptr)
+    Real* const of_cell = cell.output_delta(cell_deltas, below);
+    Real* const out = above.empty() ? of_cell : above.output_delta(above_deltas);
+    if (out != nullptr)
       head_backward_input(delta, params + head.weight, out, rows, head.in, head.out, kTileRows);
+    above.backward(params, transposed, remembered, rows, above_activations, above_deltas, grads,
+                   work.layer_scratch.data(), of_cell);
     cell.backward(transposed, x, rows, work.states, cell_activations, cell_deltas, grads, below);
     body.backward(params, transposed, features, rows, activations, deltas, grads,
                   work.layer_scratch.data());
@@ -446,13 +482,14 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
   if (side != NetworkSide::kValue) add_policy_stds_gradient(rows, work, grads);
   if (side != NetworkSide::kValue) {
     run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_delta.data(),
-        work.actor_cell.data(), work.actor_cell_delta.data(), policy_head_,
-        work.policy_delta.data(), below_actor);
+        work.actor_cell.data(), work.actor_cell_delta.data(), actor_top_, work.actor_top.data(),
+        work.actor_top_delta.data(), policy_head_, work.policy_delta.data(), below_actor);
   }
   if (side != NetworkSide::kPolicy && !shape_.action_values) {
     run(critic_, critic_cell_, shared ? encoded : input.critic, work.critic.data(),
         work.critic_delta.data(), work.critic_cell.data(), work.critic_cell_delta.data(),
-        value_head_, work.values_delta.data(), below_critic);
+        critic_top_, work.critic_top.data(), work.critic_top_delta.data(), value_head_,
+        work.values_delta.data(), below_critic);
   }
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
@@ -470,10 +507,12 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed, Netwo
   if (side != NetworkSide::kValue) {
     actor_.refresh_transposed(params, transposed);
     actor_cell_.refresh_transposed(params, transposed);
+    actor_top_.refresh_transposed(params, transposed, false);
   }
   if (side != NetworkSide::kPolicy) {
     critic_.refresh_transposed(params, transposed);
     critic_cell_.refresh_transposed(params, transposed);
+    critic_top_.refresh_transposed(params, transposed, false);
   }
 }
 

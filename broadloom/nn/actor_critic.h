@@ -96,8 +96,11 @@ struct NetworkShape {
   // Outputs of the critic. The first is the value of the rewards. Not available with action_values.
   int value_outputs = 1;
   WeightInit weight_init = WeightInit::kOrthogonal;
-  // After each body, or after the shared encoder; not available with action_values.
+  // After each body, or after the shared encoder.
   CellKind recurrent = CellKind::kNone;
+  // Units of a cell before the dense layers of hidden_sizes; 0: it is after them, as wide as the
+  // last. Not available with kMinGru or a shared encoder.
+  int recurrent_units = 0;
   // Groups of the observation. Each passes through its own layers; the body reads their outputs
   // side by side, and `encoder` and `image` do not count. Empty: it reads the observation.
   std::vector<GroupShape> groups{};
@@ -202,6 +205,8 @@ struct TileWorkspace {
   std::array<std::int32_t, kTileRows> policies{};  // of the rows
   AlignedVector<Real> encoder, actor, critic;
   AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
+  // The same of the layers after a cell.
+  AlignedVector<Real> actor_top, critic_top, actor_top_delta, critic_top_delta;
   // Activations and deltas of recurrent cells; empty without them.
   AlignedVector<Real> encoder_cell, actor_cell, critic_cell;
   AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
@@ -224,12 +229,13 @@ struct TileWorkspace {
   std::size_t bytes() const {
     std::size_t count = 0;
     for (const AlignedVector<Real>* array :
-         {&observations,     &critic_observations, &encoder,       &actor,
-          &critic,           &encoder_delta,       &actor_delta,   &critic_delta,
-          &encoder_cell,     &actor_cell,          &critic_cell,   &encoder_cell_delta,
-          &actor_cell_delta, &critic_cell_delta,   &states.before, &states.delta,
-          &policy,           &policy_delta,        &values,        &values_delta,
-          &feature_delta,    &layer_scratch,       &marked,        &marked_critic}) {
+         {&observations,     &critic_observations, &encoder,         &actor,
+          &critic,           &encoder_delta,       &actor_delta,     &critic_delta,
+          &encoder_cell,     &actor_cell,          &critic_cell,     &encoder_cell_delta,
+          &actor_cell_delta, &critic_cell_delta,   &states.before,   &states.delta,
+          &policy,           &policy_delta,        &values,          &values_delta,
+          &feature_delta,    &layer_scratch,       &marked,          &marked_critic,
+          &actor_top,        &critic_top,          &actor_top_delta, &critic_top_delta}) {
       count += array->size();
     }
     count += log_std.size() + log_std_delta.size() + noise_variances.size();
@@ -246,6 +252,12 @@ class ActorCritic {
   const Chain& encoder() const { return encoder_; }               // empty unless shared
   const Chain& actor() const { return actor_; }
   const Chain& critic() const { return critic_; }
+  // The dense layers after their cells; empty without shape().recurrent_units.
+  const Chain& actor_top() const { return actor_top_; }
+  const Chain& critic_top() const { return critic_top_; }
+  std::array<const Chain*, 5> chains() const {
+    return {&encoder_, &actor_, &actor_top_, &critic_, &critic_top_};
+  }
   // The cells after these bodies; empty without recurrence. With a shared encoder only its own.
   const Cell& encoder_cell() const { return encoder_cell_; }
   const Cell& actor_cell() const { return actor_cell_; }
@@ -346,7 +358,7 @@ class ActorCritic {
 
   NetworkShape shape_;
   ParameterLayout layout_;
-  Chain encoder_, actor_, critic_;
+  Chain encoder_, actor_, critic_, actor_top_, critic_top_;
   Cell encoder_cell_, actor_cell_, critic_cell_;
   std::size_t state_size_ = 0;
   LinearSlice policy_head_, value_head_;

@@ -27,11 +27,13 @@ MinGruRows<Real> chain_rows(const Cell& cell, const Real* x, int rows,
 
 }  // namespace
 
-Cell::Cell(CellKind kind, int width, std::size_t state, ParameterLayout& layout)
+Cell::Cell(CellKind kind, int in, int width, std::size_t state, ParameterLayout& layout)
     : kind_(kind), state_(state) {
   if (kind == CellKind::kNone) return;
+  assert(kind != CellKind::kMinGru || in == width);
+  width_ = width;
   const int sums = static_cast<int>(gates()) * width;
-  slice_ = layout.add_linear(width, sums);
+  slice_ = layout.add_linear(in, sums);
   if (kind != CellKind::kMinGru) state_slice_ = layout.add_linear(width, sums);
 }
 

@@ -51,12 +51,13 @@ class Cell {
  public:
   // Without a cell, the output is the input.
   Cell() = default;
-  // state: offset of the cell's numbers in a state.
-  Cell(CellKind kind, int width, std::size_t state, ParameterLayout& layout);
+  // in: numbers of an input, as many as units with kMinGru. state: offset of the cell's numbers in
+  // a state.
+  Cell(CellKind kind, int in, int width, std::size_t state, ParameterLayout& layout);
 
   bool empty() const { return kind_ == CellKind::kNone; }
   CellKind kind() const { return kind_; }
-  int width() const { return slice_.in; }  // of inputs and outputs; 0 if empty
+  int width() const { return width_; }  // units, which are the outputs; 0 if empty
   std::size_t state_offset() const { return state_; }
   // A state is h, or an LSTM's h and c.
   std::size_t state_size() const { return state_planes() * static_cast<std::size_t>(width()); }
@@ -71,8 +72,8 @@ class Cell {
     return plane(multiplies_state() ? 2 * gates() + 1 + state_planes() : 4);
   }
 
-  // Writes sums, states and outputs for x [rows, width] to activations, rows <= kTileRows. Returns
-  // the outputs [rows, width], or x if the cell is empty.
+  // Writes sums, states and outputs for x [rows, in] to activations, rows <= kTileRows. Returns the
+  // outputs [rows, width], or x if the cell is empty.
   template <class Real>
   const Real* forward(const Real* params, const Real* x, int rows, const TileStates<Real>& states,
                       Real* activations) const;
@@ -125,6 +126,7 @@ class Cell {
 
   CellKind kind_ = CellKind::kNone;
   LinearSlice slice_, state_slice_;
+  int width_ = 0;
   std::size_t state_ = 0;
 };
 

@@ -139,7 +139,8 @@ const Real* Chain::forward(const Real* params, const Real* x, int rows, Real* ac
 
 template <class Real>
 void Chain::backward(const Real* params, const Real* transposed, const Real* x, int rows,
-                     const Real* activations, Real* deltas, Real* grads, Real* scratch) const {
+                     const Real* activations, Real* deltas, Real* grads, Real* scratch,
+                     Real* below_chain) const {
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer& layer = layers_[l];
     if (layer.kind == LayerKind::kPart) continue;
@@ -153,7 +154,7 @@ void Chain::backward(const Real* params, const Real* transposed, const Real* x, 
       });
       continue;
     }
-    Real* below = begins(l) ? nullptr : deltas + offsets_[l - 1];
+    Real* below = l == 0 ? below_chain : begins(l) ? nullptr : deltas + offsets_[l - 1];
     layer_backward(layer, activation_, params, transposed,
                    l == 0 ? x : activations + offsets_[l - 1], activations + offsets_[l], rows,
                    deltas + offsets_[l], grads, below, scratch);
@@ -165,17 +166,17 @@ void Chain::backward(const Real* params, const Real* transposed, const Real* x, 
 }
 
 template <class Real>
-void Chain::refresh_transposed(const Real* params, Real* transposed) const {
-  for (std::size_t l = 1; l < layers_.size(); ++l) {
-    if (!begins(l)) layer_transpose(layers_[l], params, transposed);
+void Chain::refresh_transposed(const Real* params, Real* transposed, bool ends_below) const {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (!begins(l) || (l == 0 && !ends_below)) layer_transpose(layers_[l], params, transposed);
   }
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                             \
   template const Real* Chain::forward(const Real*, const Real*, int, Real*, Real*) const;       \
   template void Chain::backward(const Real*, const Real*, const Real*, int, const Real*, Real*, \
-                                Real*, Real*) const;                                            \
-  template void Chain::refresh_transposed(const Real*, Real*) const;
+                                Real*, Real*, Real*) const;                                     \
+  template void Chain::refresh_transposed(const Real*, Real*, bool) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)
 #undef BROADLOOM_INSTANTIATE

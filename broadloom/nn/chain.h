@@ -37,7 +37,7 @@ class Chain {
   Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activation,
         ParameterLayout& layout);
   // The groups of rows of `size` numbers, each through its own layers, side by side in their order,
-  // and then the plan. Only for chains whose input needs no derivative, as all do.
+  // and then the plan. Only for chains whose input needs no derivative.
   Chain(int size, const std::vector<GroupPlan>& groups, const std::vector<LayerPlan>& plan,
         Activation activation, ParameterLayout& layout);
 
@@ -69,16 +69,19 @@ class Chain {
   Real* output_delta(Real* deltas) const {
     return empty() ? nullptr : deltas + offsets_.back();
   }
-  // Adds parameter derivatives to grads [P]. Leaves each layer's delta, taken before its
-  // activation, in deltas. transposed: weights written by refresh_transposed().
+  // Adds parameter derivatives to grads [P], and writes the derivative of x to below unless that is
+  // null. Leaves each layer's delta, taken before its activation, in deltas. transposed: weights
+  // written by refresh_transposed().
   template <class Real>
   void backward(const Real* params, const Real* transposed, const Real* x, int rows,
-                const Real* activations, Real* deltas, Real* grads, Real* scratch) const;
+                const Real* activations, Real* deltas, Real* grads, Real* scratch,
+                Real* below = nullptr) const;
 
   // Transposes the weights that backward() reads, to the same offsets in `transposed` [P]. The
-  // first layer of a group or chain needs none, because the backward pass ends there.
+  // first layer of a group needs none, because the backward pass ends there, nor does that of a
+  // chain which ends_below.
   template <class Real>
-  void refresh_transposed(const Real* params, Real* transposed) const;
+  void refresh_transposed(const Real* params, Real* transposed, bool ends_below = true) const;
 
  private:
   RowShape add(RowShape in, const std::vector<LayerPlan>& plan, ParameterLayout& layout);

@@ -193,6 +193,7 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .value_outputs = value_outputs(config),
           .weight_init = weight_init_of(config.weight_init),
           .recurrent = cell_of(config.recurrent),
+          .recurrent_units = config.recurrent_units,
           .groups = group_shapes(config, spec),
           .policies = config.sapg_policies,
           .policy_vector_size = config.sapg_vector_size};

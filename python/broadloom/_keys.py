@@ -96,6 +96,7 @@ class ConfigKeys(TypedDict, total=False):
     activation: Literal["tanh", "relu", "elu"]
     shared_encoder: bool
     recurrent: Literal["none", "mingru", "gru", "lstm"]
+    recurrent_units: int
     sequence_length: int
     action_distribution: Literal["gaussian", "squashed", "beta"]
     log_std_init: float

@@ -28,6 +28,7 @@ struct Kind {
   std::vector<int> hidden_sizes = {7, 6};
   std::vector<std::string> group_encoders = {}, policy_groups = {};
   int sapg_policies = 1;
+  int recurrent_units = 0;
 
   std::string name() const {
     return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent + " " +
@@ -134,6 +135,7 @@ class UntrainedPolicy {
     config.activation = kind.activation;
     config.shared_encoder = kind.shared_encoder;
     config.recurrent = kind.recurrent;
+    config.recurrent_units = kind.recurrent_units;
     config.action_distribution = kind.action_distribution;
     config.std_form = kind.std_form;
     config.hidden_sizes = kind.hidden_sizes;

@@ -190,6 +190,12 @@ TEST(PolicyGraph, OfEveryCellIsExact) {
                         .shared_encoder = true,
                         .observation = Space::bits({4, 5, 2}),
                         .hidden_sizes = {}});
+    if (cell == "mingru") continue;
+    expect_the_network({.recurrent = cell, .norm_obs = true, .recurrent_units = 5});
+    expect_the_network({.encoder = "minatar",
+                        .recurrent = cell,
+                        .observation = Space::bits({4, 5, 2}),
+                        .recurrent_units = 5});
   }
 }
 

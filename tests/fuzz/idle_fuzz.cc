@@ -121,6 +121,7 @@ const Values& tried_values() {
       {"num_minibatches", {"3", "1"}},
       {"minibatch_size", {"8", "32"}},
       {"update_epochs", {"1", "2"}},
+      {"recurrent_units", {"4"}},
       {"sequence_length", {"2", "1"}},
       {"clip_coef", {"0.001", "0.5"}},
       {"clip_vloss_coef", {"0.0001", "0.3"}},

@@ -23,6 +23,7 @@ struct Case {
       : heads(recorded.at("heads").get<std::vector<int>>()),
         is_recurrent(name.starts_with("recurrent")),
         length(recorded.at("length")),
+        units(recorded.value("units", 0)),
         network(shape()),
         block(sizes()) {
     show(file.tensor(name + ".observations"), block);
@@ -55,6 +56,7 @@ struct Case {
     shape.masked = !is_recurrent;
     shape.hidden_sizes = {kWidth};
     shape.recurrent = is_recurrent ? CellKind::kLstm : CellKind::kNone;
+    shape.recurrent_units = units;
     return shape;
   }
   BlockSizes sizes() const {
@@ -70,6 +72,7 @@ struct Case {
   std::vector<int> heads;
   bool is_recurrent;
   int length;
+  int units;  // of the LSTM before the hidden layer, or 0
   ActorCritic network;
   RolloutBlock block;
   std::vector<float> first_states;  // [N, state_size]
@@ -183,7 +186,7 @@ void expect_three_updates(const Recorded& file, const std::string& name, const n
 TEST(ContribUpdates, PoliciesAndThreeUpdatesAreTheRecordedOnes) {
   const Recorded file("contrib_updates.safetensors");
   const nlohmann::json cases = file.cases();
-  ASSERT_EQ(cases.size(), 4u);
+  ASSERT_EQ(cases.size(), 5u);
   for (const auto& [name, one] : cases.items()) {
     Case recorded(file, name, one);
     expect_first_policy(file, name, recorded);

@@ -22,7 +22,7 @@ from sb3_contrib.common.recurrent.buffers import RecurrentRolloutBuffer
 from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from sb3_contrib.common.recurrent.type_aliases import RNNStates
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, FlattenExtractor
 from stable_baselines3.common.utils import FloatSchedule
 
 FOLDER = pathlib.Path(__file__).parent
@@ -34,6 +34,13 @@ CASES = {
     "recurrent_sequences": {"heads": [3], "minibatches": 4, "length": 4, "clip_range_vf": 0.1},
     "masked": {"heads": [5], "minibatches": 1, "length": 1, "clip_range_vf": None},
     "masked_heads": {"heads": [3, 4, 2], "minibatches": 3, "length": 1, "clip_range_vf": 0.1},
+    "recurrent_first": {
+        "heads": [3],
+        "minibatches": 1,
+        "length": STEPS,
+        "clip_range_vf": None,
+        "units": 5,
+    },
 }
 
 
@@ -52,7 +59,7 @@ def make_block(case, random):
         "observations": random.standard_normal((rows, SEEN)),
         "advantages": random.standard_normal(rows),
         "ended": (random.random(rows) < 0.2).astype(float),
-        "states": random.uniform(-0.5, 0.5, (ENVS, 4 * WIDTH)),
+        "states": random.uniform(-0.5, 0.5, (ENVS, 4 * case.get("units", WIDTH))),
         "valid": (random.random((rows, sum(heads))) < 0.6).astype(float),
         "actions": np.zeros((rows, len(heads))),
     }
@@ -81,14 +88,17 @@ def parts_of(policy, recurrent):
                 parts += [(layer.weight, True), (layer.bias, False)]
             parts += [(head.weight, False), (head.bias, False)]
         return parts
-    for body, cell, head in (
-        (policy.pi_features_extractor, policy.lstm_actor, policy.action_net),
-        (policy.vf_features_extractor, policy.lstm_critic, policy.value_net),
+    top = policy.mlp_extractor
+    for body, cell, above, head in (
+        (policy.pi_features_extractor, policy.lstm_actor, top.policy_net, policy.action_net),
+        (policy.vf_features_extractor, policy.lstm_critic, top.value_net, policy.value_net),
     ):
         for layer in linears(body):
             parts += [(layer.weight, True), (layer.bias, False)]
         parts += [(cell.weight_ih_l0, True), (cell.bias_ih_l0, False)]
         parts += [(cell.weight_hh_l0, True), (cell.bias_hh_l0, False)]
+        for layer in linears(above):
+            parts += [(layer.weight, True), (layer.bias, False)]
         parts += [(head.weight, False), (head.bias, False)]
     return parts
 
@@ -143,7 +153,7 @@ def play(policy, block):
     """Every step's states, values, log-probabilities and entropies, one row at a time."""
     kept = {name: [] for name in ("values", "log_probs", "entropies")}
     kept |= {f"{part}_states_{side}": [] for part in ("hidden", "cell") for side in ("pi", "vf")}
-    state = torch.as_tensor(block["states"]).double().reshape(ENVS, 4, WIDTH)
+    state = torch.as_tensor(block["states"]).double().reshape(ENVS, 4, -1)
     pi, vf = [
         tuple(state[:, k][None].contiguous() for k in pair) for pair in ((0, 1), (2, 3))
     ]
@@ -176,10 +186,10 @@ def recurrent(case, block, random):
     policy = RecurrentActorCriticPolicy(
         *space,
         lambda _: RATE,
-        net_arch=[],
-        features_extractor_class=Dense,
+        net_arch=[WIDTH] if "units" in case else [],
+        features_extractor_class=FlattenExtractor if "units" in case else Dense,
         share_features_extractor=False,
-        lstm_hidden_size=WIDTH,
+        lstm_hidden_size=case.get("units", WIDTH),
         optimizer_kwargs={"eps": 1e-5},
     ).double()
     parts = parts_of(policy, True)

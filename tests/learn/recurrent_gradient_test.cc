@@ -20,9 +20,11 @@ namespace {
 constexpr int kSeenNumbers = 3, kChoices = 3;
 
 struct RecurrentScene {
-  // sequence: steps; 0: num_steps. values: PQN's network and loss instead of PPO's.
-  RecurrentScene(CellKind kind, int num_steps, int num_envs, bool shared, int sequence, bool values)
-      : network(shape(kind, shared, values)),
+  // sequence: steps; 0: num_steps. values: PQN's network and loss instead of PPO's. units: of a
+  // cell before the hidden layer, or 0.
+  RecurrentScene(CellKind kind, int num_steps, int num_envs, bool shared, int sequence, bool values,
+                 int units)
+      : network(shape(kind, shared, values, units)),
         block({.T = num_steps,
                .N = num_envs,
                .D = kSeenNumbers,
@@ -47,13 +49,14 @@ struct RecurrentScene {
     }
   }
 
-  static NetworkShape shape(CellKind kind, bool shared, bool values) {
+  static NetworkShape shape(CellKind kind, bool shared, bool values, int units) {
     NetworkShape shape;
     shape.observation_size = kSeenNumbers;
     shape.action_outputs = kChoices;
     shape.hidden_sizes = {5};
     shape.shared_encoder = shared;
     shape.recurrent = kind;
+    shape.recurrent_units = units;
     shape.action_values = values;
     return shape;
   }
@@ -127,8 +130,9 @@ struct RecurrentScene {
 
 // every: check every so many parameters.
 void expect_gradient_in_time(CellKind kind, int num_steps, int num_envs, bool shared,
-                             std::size_t every, int sequence = 0, bool values = false) {
-  const RecurrentScene scene(kind, num_steps, num_envs, shared, sequence, values);
+                             std::size_t every, int sequence = 0, bool values = false,
+                             int units = 0) {
+  const RecurrentScene scene(kind, num_steps, num_envs, shared, sequence, values, units);
   const int length = sequence > 0 ? sequence : num_steps;
   Minibatches minibatches(num_steps * num_envs, 2, length, sequences_per_tile(kind, length));
   minibatches.shuffle(1, 1, 0, {}, num_envs);
@@ -179,6 +183,13 @@ TEST_P(RecurrentGradient, OfSequencesStopsAtTheirFirstSteps) {
 TEST_P(RecurrentGradient, OfActionValuesEqualsFiniteDifferences) {
   expect_gradient_in_time(GetParam(), 9, 20, false, 3, 0, true);
   expect_gradient_in_time(GetParam(), 150, 3, false, 5, 75, true);
+}
+
+TEST(RecurrentFirst, GradientsThroughTheHiddenLayersEqualFiniteDifferences) {
+  for (const CellKind kind : {CellKind::kGru, CellKind::kLstm}) {
+    expect_gradient_in_time(kind, 9, 20, false, 3, 0, false, 4);
+    expect_gradient_in_time(kind, 150, 3, false, 5, 75, true, 7);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RecurrentGradient,

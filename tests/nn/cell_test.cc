@@ -21,22 +21,23 @@ namespace {
 constexpr int kOtherNumbers = 2;  // of a state, before those of the cell
 
 struct CellScene {
-  CellScene(CellKind kind, int width, int steps, int sequences)
+  CellScene(CellKind kind, int in, int width, int steps, int sequences)
       : kind(kind),
+        in(in),
         width(width),
         steps(steps),
         sequences(sequences),
-        cell(kind, width, kOtherNumbers, layout),
+        cell(kind, in, width, kOtherNumbers, layout),
         planes(static_cast<int>(cell.state_size()) / width) {}
 
   // Seven units, which are no multiple of any vector.
   static CellScene drawn(CellKind kind) {
-    CellScene s(kind, 7, 5, 3);
+    CellScene s(kind, kind == CellKind::kMinGru ? 7 : kind == CellKind::kGru ? 4 : 9, 7, 5, 3);
     Random random(3, Purpose::kUser, 0, 0);
     const int numbers = s.rows() * s.width;
     const int states = s.sequences * s.width * s.planes;
     for (std::size_t i = 0; i < s.layout.size(); ++i) s.params.push_back(0.7 * random.normal());
-    for (int i = 0; i < numbers; ++i) s.x.push_back(random.normal());
+    for (int i = 0; i < s.rows() * s.in; ++i) s.x.push_back(random.normal());
     for (int i = 0; i < states; ++i) s.before.push_back(0.5 + random.uniform(0.0, 1.0));
     for (int i = 0; i < numbers; ++i) s.weights.push_back(random.normal());
     for (int i = 0; i < states; ++i) s.end_weights.push_back(random.normal());
@@ -48,7 +49,7 @@ struct CellScene {
   int rows() const { return steps * sequences; }
 
   CellKind kind;
-  int width, steps, sequences;
+  int in, width, steps, sequences;
   ParameterLayout layout;
   Cell cell;
   int planes;  // of `width` numbers in a state
@@ -63,7 +64,7 @@ double slow_sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 void slow_cell(const CellScene& s, std::vector<double>& states, std::vector<double>& y) {
   const int width = s.width, size = s.planes * width;
   states.assign(static_cast<std::size_t>(s.rows() * size), 0.0);
-  y.assign(s.x.size(), 0.0);
+  y.assign(static_cast<std::size_t>(s.rows() * width), 0.0);
   for (int r = 0; r < s.rows(); ++r) {
     std::vector<double> last(static_cast<std::size_t>(size), 0.0);
     if (s.begins[r] == 0) {
@@ -74,11 +75,11 @@ void slow_cell(const CellScene& s, std::vector<double>& states, std::vector<doub
     const auto sum = [&](const LinearSlice& w, const double* in, int part, int i) {
       const int o = part * width + i;
       double out = s.params[w.bias + o];
-      for (int j = 0; j < width; ++j) out += in[j] * s.params[w.at(j, o)];
+      for (int j = 0; j < w.in; ++j) out += in[j] * s.params[w.at(j, o)];
       return out;
     };
     for (int i = 0; i < width; ++i) {
-      const auto own = [&](int part) { return sum(s.cell.slice(), &s.x[r * width], part, i); };
+      const auto own = [&](int part) { return sum(s.cell.slice(), &s.x[r * s.in], part, i); };
       const auto of_state = [&](int part) {
         return sum(s.cell.state_slice(), last.data(), part, i);
       };
@@ -223,11 +224,11 @@ TEST_P(Cells, ARowHasTheSameBitsInAnyTile) {
   const CellScene scene = CellScene::drawn(GetParam());
   const PlayedCell<float> whole(scene);
   PlayedCell<float> steps(scene);
-  const int step = scene.sequences * scene.width;
+  const int step = scene.sequences * scene.width, seen = scene.sequences * scene.in;
   for (int t = 0; t < scene.steps; ++t) {
     const int first = t * scene.sequences;
     std::copy_n(scene.begins.begin() + first, scene.sequences, steps.states.begins.begin());
-    const float* y = scene.cell.forward(steps.params.data(), &steps.x[t * step], scene.sequences,
+    const float* y = scene.cell.forward(steps.params.data(), &steps.x[t * seen], scene.sequences,
                                         steps.states, steps.activations.data());
     for (int i = 0; i < step; ++i) ASSERT_EQ(y[i], whole.y[t * step + i]) << "step " << t;
     for (int e = 0; e < scene.sequences; ++e) {
@@ -246,8 +247,8 @@ TEST(GatedCells, EqualTorchs) {
   const nlohmann::json golden = nlohmann::json::parse(file);
   for (const nlohmann::json& one : golden["cases"]) {
     const std::string kind = one["kind"];
-    CellScene s(kind == "gru" ? CellKind::kGru : CellKind::kLstm, golden["width"], golden["steps"],
-                golden["sequences"]);
+    CellScene s(kind == "gru" ? CellKind::kGru : CellKind::kLstm, golden["width"], golden["width"],
+                golden["steps"], golden["sequences"]);
     one["params"].get_to(s.params);
     one["x"].get_to(s.x);
     one["before"].get_to(s.before);

@@ -34,6 +34,18 @@ TEST(Flops, LinearPoliciesHaveNoInputGradients) {
   EXPECT_EQ(count_flops(ActorCritic(shape)).input_grads, 0);
 }
 
+// The LSTM reads observations, so its product with them needs no derivative below.
+TEST(Flops, ACellBeforeTheHiddenLayers) {
+  NetworkShape shape = small_shape(false);
+  shape.recurrent = CellKind::kLstm;
+  shape.recurrent_units = 4;
+  const NetworkFlops flops = count_flops(ActorCritic(shape));
+  const double body = 16 * (3 + 4) + 4 * 5 + 5 * 7;
+  EXPECT_EQ(flops.forward, 2 * (2 * body + 7 * 2 + 7 * 1));
+  EXPECT_EQ(flops.weight_grads, flops.forward);
+  EXPECT_EQ(flops.input_grads, flops.forward - 2 * 2 * 16 * 3);
+}
+
 // Pendulum with two bodies of 64-64, as in bench/cases.
 TEST(Flops, PerStepIsOneForwardAndTheEpochs) {
   NetworkShape shape;

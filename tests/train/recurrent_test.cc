@@ -53,6 +53,12 @@ const std::vector<Overrides>& recurrent_cases() {
        {"recurrent", "lstm"},
        {"sequence_length", "75"}},
       {{"max_episode_steps", "9"}, {"recurrent", "gru"}, {"sequence_length", "1"}},
+      {{"max_episode_steps", "9"}, {"recurrent", "lstm"}, {"recurrent_units", "11"}},
+      {{"max_episode_steps", "20"},
+       {"num_steps", "70"},
+       {"num_envs", "5"},
+       {"recurrent", "gru"},
+       {"recurrent_units", "6"}},
       {{"algorithm", "pqn"}, {"max_episode_steps", "20"}, {"num_steps", "70"}, {"num_envs", "5"}},
       {{"algorithm", "pqn"},
        {"max_episode_steps", "10"},
@@ -203,7 +209,7 @@ TEST_P(Recurrent, AreTheSameWithInstrumentsForAnyNumberOfThreads) {
   EXPECT_GT(numbers.at("policy/kl"), 0.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 10));
+INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 12));
 
 void expect_refusal(const Overrides& overrides, const std::string& words) {
   const Result<Config> config = resolve_config(

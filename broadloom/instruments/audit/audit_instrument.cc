@@ -177,7 +177,7 @@ void AuditInstrument::look_at_units(const InstrumentView& view) {
       });
   units_.finish();
   for (const UnitProbe::Body& body : units_.bodies()) {
-    const bool critic = std::string_view(body.name) == "critic";
+    const bool critic = std::string_view(body.name).starts_with("critic");
     double& worst = critic ? numbers_.idle_critic_units : numbers_.idle_units;
     worst = 0.0;
     for (std::size_t l = 0; l < body.layers.size(); ++l) {

@@ -23,10 +23,12 @@ void over_layers(const ActorCritic& network, const GradientTerms& terms, Visit&&
   over_body(network.encoder());
   if (terms.score != Score::kValue) {
     over_body(network.actor());
+    over_body(network.actor_top());
     head(network.policy_head());
   }
   if (!terms.reads_critic()) return;
   over_body(network.critic());
+  over_body(network.critic_top());
   head(network.value_head());
 }
 

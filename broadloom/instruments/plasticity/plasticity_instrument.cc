@@ -55,8 +55,7 @@ std::size_t PlasticityInstrument::bytes(const InstrumentSetup& setup) {
   const int rows = probe_rows(setup);
   std::size_t sum =
       NetworkRows::bytes(setup.network, setup.threads) + UnitProbe::bytes(setup.network, rows);
-  for (const Chain* chain :
-       {&setup.network.encoder(), &setup.network.actor(), &setup.network.critic()}) {
+  for (const Chain* chain : setup.network.chains()) {
     if (!chain->empty()) sum += FeatureSpectrum::bytes(rows, chain->layers().back().out.size());
   }
   return sum;

@@ -18,7 +18,7 @@ std::size_t outputs_of_unit(const Layer& layer) {
 
 std::size_t units_of(const ActorCritic& network) {
   std::size_t units = 0;
-  for (const Chain* chain : {&network.encoder(), &network.actor(), &network.critic()}) {
+  for (const Chain* chain : network.chains()) {
     for (const Layer& layer : chain->layers()) units += units_of(layer);
   }
   return units;
@@ -34,7 +34,9 @@ UnitProbe::UnitProbe(const ActorCritic& network, int rows)
   std::size_t first_unit = 0;
   for (Body body : {Body{"encoder", &network.encoder(), &Work::encoder},
                     Body{"actor", &network.actor(), &Work::actor},
-                    Body{"critic", &network.critic(), &Work::critic}}) {
+                    Body{"actor_top", &network.actor_top(), &Work::actor_top},
+                    Body{"critic", &network.critic(), &Work::critic},
+                    Body{"critic_top", &network.critic_top(), &Work::critic_top}}) {
     if (body.chain->empty()) continue;
     body.first_unit = first_unit;
     for (std::size_t l = 0; l < body.chain->layers().size(); ++l) {

@@ -15,7 +15,8 @@ namespace broadloom {
 // allocates all memory. The network must outlive this object.
 class UnitProbe {
  public:
-  // A chain of hidden layers: "encoder" if it is shared, otherwise "actor" and "critic".
+  // A chain of hidden layers: "encoder" if it is shared, otherwise "actor" and "critic", and those
+  // after a cell, "actor_top" and "critic_top".
   struct Body {
     const char* name;
     const Chain* chain;
