@@ -101,6 +101,7 @@ void ShareLine::show_episodes(std::int64_t played, std::int64_t episodes) {
   const std::string what =
       fmt::format("{} of {} episodes played", with_commas(played), with_commas(episodes));
   if (played == 0) {
+    start_ = std::chrono::steady_clock::now();  // training may have gone before
     show(what, 0.0);
   } else {
     show_rest(what, static_cast<double>(played) / static_cast<double>(episodes));
