@@ -40,6 +40,8 @@ def main() -> None:
     options = arguments(__doc__)
     task, who = TASKS[options.task], contender(options.contender)
     keys: dict[str, Any] = {"seed": options.seed, "recurrent": who.recurrent}
+    if who.first:
+        keys["recurrent_units"] = int(task.keys["hidden_sizes"].split(",")[-1])
     if options.budget:
         keys["total_timesteps"] = options.budget
     evaluated = keys | {"eval_interval": task.interval, "eval_episodes": task.episodes}

@@ -118,13 +118,15 @@ MEMORY = ("t_maze", "cartpole_hidden", "cartpole_hidden_zoo")
 
 @dataclass(frozen=True)
 class Contender:
-    """`python`: steps the environment through Gymnasium's interface, as the peers do."""
+    """`python`: steps the environment through Gymnasium's interface, as the peers do. `first`: the
+    cell is before the hidden layers, as RecurrentPPO's."""
 
     name: str
     module: str
     tasks: tuple[str, ...]
     recurrent: str = "none"
     python: bool = False
+    first: bool = False
 
 
 CONTENDERS = (
@@ -132,6 +134,8 @@ CONTENDERS = (
     Contender("Broadloom, gru", "own_run", MEMORY, "gru"),
     Contender("Broadloom, lstm", "own_run", MEMORY, "lstm"),
     Contender("Broadloom, lstm, Gymnasium", "own_run", MEMORY, "lstm", True),
+    Contender("Broadloom, gru first", "own_run", MEMORY, "gru", first=True),
+    Contender("Broadloom, lstm first", "own_run", MEMORY, "lstm", first=True),
     Contender("Broadloom, no memory", "own_run", MEMORY),
     Contender("RecurrentPPO", "sb3_run", MEMORY, "lstm", True),
     Contender("Broadloom", "own_run", ("tic_tac_toe", "dials")),
