@@ -352,9 +352,9 @@ class StepLog:
         if len(self.steps) < self.num_steps:
             return
         self.global_step += self.num_envs * self.num_steps
-        keys = dict.fromkeys(key for step in self.steps for key in step if key != "global_step")
-        means = {key: mean_of(self.steps, key) for key in keys}
-        means = {key: mean for key, mean in means.items() if mean is not None}
+        keys = dict.fromkeys(key for step in self.steps for key in step)
+        means = {name_of(key): mean_of(self.steps, key) for key in keys}
+        means = {name: mean for name, mean in means.items() if mean is not None}
         self.steps = []
         if means:
             self.write(means)
@@ -367,14 +367,18 @@ class StepLog:
         if self.events_dir is not None and self.events is None:
             self.events = event_writer(self.events_dir)
         if self.events:
-            for key, mean in means.items():
-                name = key if "/" in key else f"Episode/{key}"
+            for name, mean in means.items():
                 self.events.add_scalar(name, mean, self.iteration)
 
     def end(self):
         if self.events:
             self.events.close()
         self.events = None
+
+
+def name_of(key):
+    """RSL-RL's name of a logged number, which is no name of Broadloom's own numbers."""
+    return key if "/" in key else f"Episode/{key}"
 
 
 def mean_of(steps, key):
