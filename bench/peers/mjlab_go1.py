@@ -345,13 +345,15 @@ def write_csv(path: Path, record: dict[str, Any]) -> None:
             one = record["train"][run]
             logs = {f"log of {len(again)} updates": one["logs"][len(again) - 1]}
             writer.writerows([run, *item] for item in (one["models"] | logs).items())
-    gaps = ("runner", "engine")
+    gaps, facts = ("runner", "engine"), ("models_in_viewer", "learning_rate")
     with path.with_name(f"{path.stem}_play.csv").open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["model", "reward", "falls", *(f"{key} gap" for key in gaps)])
+        titles = [*(f"{key} gap" for key in gaps), *(key.replace("_", " ") for key in facts)]
+        writer.writerow(["model", "reward", "falls", *titles])
         for name in PLAYS:
             one = record["play"][name]
             found = [one.get("difference", {}).get(key, "") for key in gaps]
+            found += [one.get(key, "") for key in facts]
             writer.writerow([name, f"{one['reward']:.6g}", one["falls"], *found])
 
 

@@ -3,12 +3,13 @@
 
 PEER_PYTHON and PEER_EXAMPLE are those of run.sh. A training of ours is whole; the peer's ends when
 it has walked twice in a row, or after LONG seconds. Scores don't count as time. Keeps race.csv, a
-line for each policy that was scored; race_judge.py reads it. A seed that race.csv has isn't made
-again."""
+line for each policy that was scored; race_judge.py reads it. The same call goes on with a stopped
+race: what race.csv or WORK has whole isn't made again."""
 
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -50,6 +51,9 @@ def learner_share(broadloom, run):
 
 def train(broadloom, run, seed):
     """Keeps when it began, and its wall and processor seconds."""
+    if (run / "took.json").exists():
+        return
+    shutil.rmtree(run, ignore_errors=True)  # what a stopped race left
     begin, used = time.time(), children()
     subprocess.run(
         [broadloom, "train", CONFIG, "--seed", str(seed), "--threads", "2"]
@@ -83,6 +87,13 @@ def scored(broadloom, run, seed):
         processor = took["processor"] * wall / took["wall"]
         yield [seed, "ours", steps, wall, processor, took["learner_share"], row["episodes"],
                falls, *errors, walks(falls, *errors)]  # fmt: skip
+
+
+def kept_peer(file, seed):
+    if not file.exists():
+        rows = list(peer(seed, LONGEST if seed == SEEDS[0] else LONG))
+        file.write_text(json.dumps(rows))
+    return json.loads(file.read_text())
 
 
 def peer(seed, seconds):
@@ -119,7 +130,7 @@ def main():
     for turn, seed in enumerate(seeds):
         if turn % 2 == 0:
             train(broadloom, work / f"race_{seed}", seed)
-        peers[seed] = list(peer(seed, LONGEST if seed == SEEDS[0] else LONG))
+        peers[seed] = kept_peer(work / f"peer_{seed}.json", seed)
         if turn % 2 == 1:
             train(broadloom, work / f"race_{seed}", seed)
     for seed in seeds:

@@ -77,7 +77,8 @@ hardest = min(BEYOND, key=lambda name: share(name)[0])
 judged.append(("3", "the hardest of the five", hardest, hardest != "stairs"))
 for name in ("late", "noisy"):
     found = change("even", name)
-    judged.append(("4", f"even, {name}, against even", points(found), found[0] < -0.15))
+    lost = round(-found[0], 6)  # .85 - 1 is a bit below -.15
+    judged.append(("4", f"even, {name}, against even", points(found), lost > 0.15))
 both = change("pushed", "late")
 least = min(change("pushed"), change("even", "late"))
 judged.append(("5", "pushed and late against even", points(both), both[0] >= least[0]))

@@ -19,6 +19,7 @@ MEASURES = [(name, end) for name in ("speed_error", "turn_error") for end in END
 CURVES = "global_step episodic_return episodic_length success_rate success_rate/even".split()
 CURVES += "success_rate/mild termination_rate measure/speed_error measure/turn_error".split()
 CURVES += "approx_kl clipfrac explained_variance steps_per_second".split()
+WARNED = "name severity value sentence".split()
 EVALUATIONS = "global_step episodes success_rate mean_return ci_low ci_high mean_length".split()
 
 
@@ -63,6 +64,7 @@ warned = []
 for fault in FAULTS:
     checks = json.loads(text(f"audit_{fault}.json"))["checks"]
     loud = [check for check in checks if check["severity"] in ("warning", "error")]
-    keys = ("name", "severity", "value", "sentence")
-    warned += [[fault, *(check[key] for key in keys)] for check in loud] or [[fault, "", "", "", ""]]
-write(results / "faults.csv", ["fault", "name", "severity", "value", "sentence"], warned)
+    warned += [[fault, *(check[key] for key in WARNED)] for check in loud] or [
+        [fault, *("" for key in WARNED)]
+    ]
+write(results / "faults.csv", ["fault", *WARNED], warned)

@@ -352,9 +352,9 @@ class StepLog:
         if len(self.steps) < self.num_steps:
             return
         self.global_step += self.num_envs * self.num_steps
-        keys = dict.fromkeys(key for step in self.steps for key in step if key != "global_step")
-        means = {key: mean_of(self.steps, key) for key in keys}
-        means = {key: mean for key, mean in means.items() if mean is not None}
+        keys = dict.fromkeys(key for step in self.steps for key in step)
+        means = {name_of(key): mean_of(self.steps, key) for key in keys}
+        means = {name: mean for name, mean in means.items() if mean is not None}
         self.steps = []
         if means:
             self.write(means)
@@ -367,14 +367,18 @@ class StepLog:
         if self.events_dir is not None and self.events is None:
             self.events = event_writer(self.events_dir)
         if self.events:
-            for key, mean in means.items():
-                name = key if "/" in key else f"Episode/{key}"
+            for name, mean in means.items():
                 self.events.add_scalar(name, mean, self.iteration)
 
     def end(self):
         if self.events:
             self.events.close()
         self.events = None
+
+
+def name_of(key):
+    """RSL-RL's name of a logged number, which is no name of Broadloom's own numbers."""
+    return key if "/" in key else f"Episode/{key}"
 
 
 def mean_of(steps, key):
@@ -730,16 +734,18 @@ class OnPolicyRunner:
             for part, now in models[name].items():
                 if part not in theirs and not strict:
                     continue
-                got = None if part not in theirs else theirs[part].shape
-                if got != now.shape:
-                    raise _core.Error(
-                        f"{path}: {word}'s {part}: got shape {got}, expected {now.shape} for "
-                        "these observations and train_cfg; load a checkpoint of this task"
-                    )
+                check_shape(path, f"{word}'s {part}", theirs.get(part), now.shape)
                 models[name][part] = theirs[part]
             if name == "actor":
-                deviation = deviation_of(theirs, deviation, self._is_scalar())
+                loaded = deviation_of(theirs, deviation, self._is_scalar())
+                check_shape(path, f"{word}'s deviation", loaded, deviation.shape)
+                deviation = loaded
             if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
+                size = models[name]["mlp.0.weight"].shape[1]
+                for part in ("_mean", "_std"):
+                    row = theirs.get(f"obs_normalizer.{part}")
+                    row = None if row is None else np.ravel(row)
+                    check_shape(path, f"{word}'s obs_normalizer.{part}", row, (size,))
                 out |= loaded_statistics(key, theirs)
         out["learner.params"] = self._shapes.packed(actor, critic, deviation)
         if wanted.get("optimizer") and "optimizer" in found:
@@ -766,8 +772,8 @@ class OnPolicyRunner:
         if self.settings["lr_schedule"] == "constant":
             self.settings["learning_rate"] = rate
         out = {"learner.learning_rate": np.array([rate], np.float64)}
+        zeros = np.zeros_like(read_tensors(self._checkpoint)["learner.params"])
         if not optimizer["moments"]:
-            zeros = np.zeros_like(read_tensors(self._checkpoint)["learner.params"])
             moments = {f"learner.{key}": zeros for key in ("adam_m", "adam_v")}
             return {**out, **moments, "learner.adam_steps": np.array([0], np.int64)}
         names = len(self._shapes.actor) * 2 - 2
@@ -778,6 +784,10 @@ class OnPolicyRunner:
                     f"{path}: got moments of {len(arrays)} parameters, expected {2 * names + 1}; "
                     "load without them: load_cfg={'actor': True, 'critic': True}"
                 )
+            of_actor, of_critic, of_std = self._shapes.unpacked(zeros)
+            expected = [of_std, *of_actor.values(), *of_critic.values()]
+            for i, (got, one) in enumerate(zip(arrays, expected, strict=True)):
+                check_shape(path, f"moments of parameter {i}", got, one.shape)
             actor = dict(zip(parts, arrays[1 : names + 1]))
             critic = dict(zip(parts, arrays[names + 1 :]))
             out[f"learner.{key}"] = self._shapes.packed(actor, critic, arrays[0])
@@ -813,6 +823,15 @@ KEPT = ("learner.adam", "learner.learning_rate", "obs_normalizer.", "critic_obs_
 # Names in RSL-RL 3 to 5 of the deviation's logarithm, then of the deviation.
 LOG_STD_NAMES = ("distribution.log_std_param", "log_std")
 STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
+
+
+def check_shape(path, name, got, expected):
+    got = None if got is None else got.shape
+    if got != expected:
+        raise _core.Error(
+            f"{path}: {name}: got shape {got}, expected {expected} for these observations and "
+            "train_cfg; load a checkpoint of this task"
+        )
 
 
 def deviation_of(actor, usual, is_scalar):

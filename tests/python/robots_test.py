@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import tempfile
 import unittest
 import warnings
 
@@ -11,7 +12,7 @@ import gymnasium
 import numpy as np
 
 import broadloom
-from broadloom import _adapter, _robots, sources, spaces
+from broadloom import _adapter, _memory, _robots, sources, spaces
 from robot_fakes import (
     IsaacLab,
     LIMIT,
@@ -203,6 +204,49 @@ def installed(package, file):
         return pathlib.Path(str(found[0]).removesuffix(f"/{file}"))
     spec = importlib.util.find_spec(package)
     return None if spec is None else pathlib.Path(spec.origin).parents[1]
+
+
+class MemoryTest(unittest.TestCase):
+    def test_free_memory_is_that_of_the_tightest_limit(self):
+        machine = {"proc/meminfo": "MemTotal:  9000 kB\nMemAvailable:    4000 kB\n"}
+        two = {"proc/self/cgroup": "0::/jobs/mine\n"}
+        inner = "sys/fs/cgroup/jobs/mine/memory"
+        one = {"proc/self/cgroup": "5:cpu,memory:/far\n2:cpu:/\n0::/\n"}
+        mount = "sys/fs/cgroup/cpu,memory/memory"
+        above = {"sys/fs/cgroup/jobs/memory.max": "900", "sys/fs/cgroup/jobs/memory.current": "300"}
+        for files, free in (
+            ({}, 0),
+            (machine, 4096000),
+            (machine | two | {f"{inner}.max": "max", f"{inner}.current": "7"}, 4096000),
+            (machine | two | {f"{inner}.max": "5000000", f"{inner}.current": "7"}, 4096000),
+            (
+                machine
+                | two
+                | {
+                    f"{inner}.max": "1000",
+                    f"{inner}.current": "700",
+                    f"{inner}.stat": "active_file 9\ninactive_file 50\n",
+                },
+                350,
+            ),
+            (two | {f"{inner}.max": "1000", f"{inner}.current": "200"} | above, 600),
+            (two | {f"{inner}.max": "1000", f"{inner}.current": "1200"}, 1),
+            (
+                one
+                | {
+                    f"{mount}.limit_in_bytes": "1000",
+                    f"{mount}.usage_in_bytes": "400",
+                    f"{mount}.stat": "inactive_file 7\ntotal_inactive_file 100\n",
+                },
+                700,
+            ),
+        ):
+            with self.subTest(files), tempfile.TemporaryDirectory() as root:
+                for name, text in files.items():
+                    path = pathlib.Path(root, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text)
+                self.assertEqual(_memory.free_memory(root), free)
 
 
 class SourcesTest(unittest.TestCase):

@@ -216,6 +216,7 @@ class RunnerTest(unittest.TestCase):
             def step(self, actions):
                 found = super().step(actions)
                 self.places.append(found[4]["log"]["Metrics/place"])
+                found[4]["log"] |= {"learning_rate": 5.0, "global_step": 9}
                 self.counts.append([])
                 return found
 
@@ -237,6 +238,7 @@ class RunnerTest(unittest.TestCase):
             events = event_accumulator.EventAccumulator(folder).Reload()
             tag = "Metrics/place"
             curve = [(one.step, one.tensor_proto.float_val[0]) for one in events.Tensors(tag)]
+            self.assertIn("Episode/learning_rate", events.Tags()["tensors"])
         self.assertEqual(len(lines), 5)
         for i, line in enumerate(map(json.loads, lines)):
             block = slice(i * steps, (i + 1) * steps)
@@ -245,6 +247,8 @@ class RunnerTest(unittest.TestCase):
             self.assertAlmostEqual(line[tag], np.mean(env.places[block]), places=6)
             self.assertAlmostEqual(line["Episode_Termination/time_out"], np.mean(counts))
             self.assertEqual(float(rows[i][tag]), line[tag])
+            self.assertEqual((line["Episode/learning_rate"], line["Episode/global_step"]), (5, 9))
+            self.assertLess(float(rows[i]["learning_rate"]), 1)  # the learner's own
             self.assertAlmostEqual(curve[i][1], line[tag], places=6)
         # learn() repeats the number of its last iteration, as RSL-RL's does.
         self.assertEqual([step for step, _ in curve], [0, 1, 1, 2, 3])

@@ -179,6 +179,22 @@ class CheckpointTest(unittest.TestCase):
             without.load(self.folder / "a.pt")
         with self.assertRaisesRegex(broadloom.Error, "got 'actr', expected some of actor"):
             without.load(self.folder / "a.pt", load_cfg={"actr": True})
+        head = 5  # the actor's last weights, after the deviation and two layers of two arrays
+        for words, change in (
+            (r"deviation: got shape \(1,\), expected \(3,\)", ("distribution.std_param", (1,))),
+            (r"obs_normalizer._std: got shape \(5,\), expected \(2,\)",
+             ("obs_normalizer._std", (1, 5))),
+            (r"moments of parameter 5: got shape \(8, 3\), expected \(3, 8\)", (head, (8, 3))),
+        ):  # fmt: skip
+            found = torch.load(self.folder / "a.pt", weights_only=True)
+            part, shape = change
+            if part == head:
+                found["optimizer_state_dict"]["state"][head]["exp_avg"] = torch.zeros(shape)
+            else:
+                found["actor_state_dict"][part] = torch.ones(shape)
+            torch.save(found, self.folder / "b.pt")
+            with self.assertRaisesRegex(broadloom.Error, words):
+                made(Tensors).load(self.folder / "b.pt")
         torch.save({"student_state_dict": {}}, self.folder / "c.pt")
         with self.assertRaisesRegex(broadloom.Error, "got no actor_state_dict"):
             made(Tensors).load(self.folder / "c.pt")
