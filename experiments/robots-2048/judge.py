@@ -83,7 +83,8 @@ both = change("pushed", "late")
 least = min(change("pushed"), change("even", "late"))
 judged.append(("5", "pushed and late against even", points(both), both[0] >= least[0]))
 rate = record["speed"]["steps_per_second"]
-judged.append(("6", "steps a second", f"{rate:,.0f}", not 9000 <= rate <= 20000))
+shared = "not judged: other work shared the cores"
+judged.append(("6", "steps a second", f"{rate:,.0f}", shared))
 agree = re.search(r"All ([\d,]+) fields that must agree do", rerun)
 judged.append(("7", "fields of the rerun that must agree", agree[1] if agree else "", not agree))
 summary = re.search(r"(\d+) errors?, (\d+) warnings?, .*", audit)
