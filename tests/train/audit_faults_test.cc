@@ -175,6 +175,21 @@ TEST(AuditFaults, UnitsThatDied) {
   });
 }
 
+// The layers after the cell are well.
+TEST(AuditFaults, UnitsThatDiedBeforeACell) {
+  const Overrides first{{"env_id", "MinAtar/Breakout-v1"},
+                        {"encoder", "minatar"},
+                        {"activation", "tanh"},
+                        {"hidden_sizes", "8"},
+                        {"recurrent", "gru"},
+                        {"recurrent_units", "9"}};
+  expect_found(first, "idle_units", Severity::kWarning, [](Trainer& trainer) {
+    const LinearSlice& filters = trainer.network().actor().layers()[0].slice;
+    std::span<float> params = tensor<float>(trainer, "learner.params");
+    for (int filter = 0; filter < 14; ++filter) params[filters.bias + filter] = -1e3f;
+  });
+}
+
 TEST(AuditFaults, StepsThatAreTooLarge) {
   for (const char* check : {"update_kl", "kl_estimates", "update_ess", "update_clipping"}) {
     Overrides large = kPendulum;

@@ -176,10 +176,11 @@ void AuditInstrument::look_at_units(const InstrumentView& view) {
                                   count, NetworkSide::kBoth, view.critic_normalizer));
       });
   units_.finish();
+  numbers_.idle_units = numbers_.idle_critic_units = AuditNumbers::kNone;
   for (const UnitProbe::Body& body : units_.bodies()) {
     const bool critic = std::string_view(body.name).starts_with("critic");
     double& worst = critic ? numbers_.idle_critic_units : numbers_.idle_units;
-    worst = 0.0;
+    if (std::isnan(worst)) worst = 0.0;  // a side's layers may be on both sides of a cell
     for (std::size_t l = 0; l < body.layers.size(); ++l) {
       const IdleUnits idle = units_.idle(body, l);
       worst = std::max(worst, idle.percent(idle.constant));
