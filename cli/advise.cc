@@ -93,6 +93,11 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
     return invalid(fmt::format("--rule: got '{}', expected race or gradient", command.rule));
   }
   options.rule = command.rule == "race" ? AdviceRule::kRace : AdviceRule::kGradient;
+  if (options.kind && options.rule == AdviceRule::kGradient) {
+    return invalid(fmt::format(
+        "--for: got {}, but --rule gradient tries no candidates; leave {} out, or use --rule race",
+        command.purpose, kind_name(*options.kind)));
+  }
   if (!command.threshold.empty()) {
     double threshold = 0.0;
     if (!parse_text(command.threshold, threshold).ok()) {

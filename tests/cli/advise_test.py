@@ -250,6 +250,8 @@ class Advise(ProgramTest):
         self.fails(2, ["--for", "one of each"], "advise", "--for", "speed,return")
         self.fails(2, ["--for", "one of each"], "advise", "--for", "games,return,gpu")
         self.fails(2, ["--rule", "dice", "race or gradient"], "advise", "--rule", "dice")
+        no_race = ("--rule", "gradient", "--for", "return,games")
+        self.fails(2, ["no candidates", "leave games out"], "advise", *no_race)
         self.fails(2, ["--threshold", "high"], "advise", "--threshold", "high")
         self.fails(2, ["budget", "0.5 seconds"], "advise", "--time", "0.5s")
         self.fails(2, ["lr_schedule", "constant"], "advise", "--lr_schedule", "linear")
