@@ -65,7 +65,7 @@ std::vector<std::string> tried_texts(const AdviceEvidence& evidence) {
         alike == 1 ? candidate_text(all[c].candidate) : fmt::format("{} settings", alike);
     lines.push_back(fmt::format("{}: {}.", what, all[c].why));
   }
-  if (!evidence.held.empty()) {
+  if (!all.empty() && !evidence.held.empty()) {
     const bool is_one = evidence.held.size() == 1;
     lines.push_back(fmt::format("{} {} set, so these measurements had other values of {}.",
                                 fmt::join(evidence.held, ", "), is_one ? "was" : "were",

@@ -41,7 +41,7 @@ constexpr CandidateRow kRobotTasks[] = {
     {32, 64, 64, 10, 1, "third of five blocks on two robots (experiments/robot-shapes)"},
     {8, 256, 64, 10, kThousandth, "fourth of five blocks on two robots (experiments/robot-shapes)"},
     {512, 4, 64, 10, kThousandth,
-     "the worst of five blocks on Hopper; on HalfCheetah the best with stagger_by = age "
+     "the worst of five blocks on Hopper; on HalfCheetah the largest mean with stagger_by = age "
      "(experiments/robot-shapes)"},
     {128, 24, 768, 5, kSevenTenths,
      "with the rest of configs/quadruped_walk.toml four of five seeds walk "
