@@ -125,7 +125,10 @@ std::string extra_steps_text(const Config& config) {
   return entry.besides ? entry.besides(config) : std::string();
 }
 
-std::string keys_of_size(const Config& config) { return find_entry(config).keys_of_size; }
+std::string keys_of_size(const Config& config) {
+  const std::string& keys = find_entry(config).keys_of_size;
+  return config.recurrent_units > 0 ? "recurrent_units or " + keys : keys;
+}
 
 CompanionSize companion_size(const Config& config, const EnvSpec& spec) {
   const AlgorithmEntry& entry = find_entry(config);

@@ -130,7 +130,7 @@ int value_outputs(const Config& config);
 bool learns_from_teacher(const Config& config);
 // The entry's `besides`.
 std::string extra_steps_text(const Config& config);
-// The entry's keys_of_size.
+// The entry's keys_of_size, and recurrent_units if they are set.
 std::string keys_of_size(const Config& config);
 // Zeros without a companion.
 CompanionSize companion_size(const Config& config, const EnvSpec& spec);
