@@ -54,7 +54,7 @@ def keep(task: str, name: str, seeds: range, found: list[int | None]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("task", choices=MEMORY)
     parser.add_argument("--program", type=Path, default=ROOT / "build/release/cli/broadloom")
     parser.add_argument("--seeds", type=int, default=20)

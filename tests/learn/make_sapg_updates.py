@@ -51,7 +51,7 @@ def words(count, lane, purpose, iteration):
 
 
 def permutation(count, iteration):
-    """Of an update's samples, as broadloom/rollout/minibatches.cc draws it."""
+    """Order of an update's samples, as broadloom/rollout/minibatches.cc draws it."""
     order = list(range(count))
     for left, word in zip(range(count, 1, -1), words(count, 0, 2, iteration), strict=False):
         other = word * left >> 32
@@ -69,7 +69,7 @@ def followers_of(case, iteration):
 
 
 def places(case):
-    """Of our samples, step by step, in the authors' batch, environment by environment."""
+    """Indices of our samples, step by step, in the authors' batch, environment by environment."""
     own = np.arange(case["envs"] * STEPS).reshape(-1, STEPS)
     count = case["envs"] // case["policies"] * case["followers"]
     relabelled = own.size + np.arange(count * STEPS).reshape(-1, STEPS)
