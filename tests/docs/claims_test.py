@@ -383,17 +383,21 @@ def robot_shapes():
 
 
 def robots_2048():
-    faults = rows("experiments/robots-2048/results/faults.csv")
-    honest = [one for one in faults if one["fault"] == "none"]
-    planted = {one["fault"].partition("_")[0] for one in faults if one["fault"] != "none"}
-    holds(len(honest) == 1 and honest[0]["name"] == "", honest)
-    holds(planted == {"commands", "column", "resets", "panel", "stale"}, planted)
-    rerun = (ROOT / "experiments/robots-2048/results/rerun.txt").read_text(encoding="utf-8")
+    folder = "experiments/robots-2048/results"
+    verdicts = rows(f"{folder}/verdicts.csv")
+    holds(all(one["refuted"] == "no" for one in verdicts if one["prediction"] in "789"), verdicts)
+    faults = {one["fault"] for one in rows(f"{folder}/faults.csv")}
+    planted = {one.partition("_")[0] for one in faults - {"none"}}
+    holds(planted == {"commands", "column", "resets", "families", "panel", "stale"}, planted)
+    rerun = (ROOT / folder / "rerun.txt").read_text(encoding="utf-8")
     holds(re.search(r"agrees +result\.state_hash ", rerun), rerun)
-    holds("fields that must agree do." in rerun, rerun)
+    even, mild = (
+        per_cent(float(row(f"{folder}/panel.csv", stratum=name, perturbation="as_trained")[key]))
+        for name, key in (("even", "success_rate"), ("mild", "success_rate"))
+    )
     return (
-        "The same config gave the same bits twice. `broadloom audit` names each of five planted "
-        "faults (four by checks written for them), with no warning on the honest run."
+        f"After 7.9 million steps 2,048 robots walk in {even} % of 80 held-out episodes on even "
+        f"ground and {mild} % on mild ground. Its record repeats the run to the bit."
     )
 
 
