@@ -12,6 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from rows import read, write_verdicts  # noqa: E402
 
 RESULTS = Path(__file__).resolve().parent / "results"
+SHARED = True  # whether other work shared the cores of the kept run
 BEYOND = "slippery pushed fast steep stairs".split()
 LOUD = {  # the check that must speak of each fault
     "commands": "same_tasks",
@@ -83,8 +84,8 @@ both = change("pushed", "late")
 least = min(change("pushed"), change("even", "late"))
 judged.append(("5", "pushed and late against even", points(both), both[0] >= least[0]))
 rate = record["speed"]["steps_per_second"]
-shared = "not judged: other work shared the cores"
-judged.append(("6", "steps a second", f"{rate:,.0f}", shared))
+slow = "not judged: other work shared the cores" if SHARED else not 9000 <= rate <= 20000
+judged.append(("6", "steps a second", f"{rate:,.0f}", slow))
 agree = re.search(r"All ([\d,]+) fields that must agree do", rerun)
 judged.append(("7", "fields of the rerun that must agree", agree[1] if agree else "", not agree))
 summary = re.search(r"(\d+) errors?, (\d+) warnings?, .*", audit)

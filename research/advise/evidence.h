@@ -15,7 +15,7 @@ inline constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
 // The caller's goal: to reach the threshold soon, or a high return at the end of the budget.
 enum class AdviceGoal { kSpeed, kReturn };
-// Whose measurements the candidates of a race come from.
+// Kind of task. A race begins with candidates that were measured on tasks of this kind.
 enum class TaskKind { kSmall, kRobots, kGames, kGpu };
 // The rule that decides: the race, or the laboratory alone.
 enum class AdviceRule { kRace, kGradient };
