@@ -4,19 +4,18 @@ curves, rows of the panel, ledger lines and the peer's answers."""
 
 import csv
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from rows import write  # noqa: E402
+from walk import falls_of, score, walks  # noqa: E402
 
 broadloom, work, results = (
     Path(sys.argv[1]).resolve(),
     Path(sys.argv[2]),
     Path(sys.argv[3]).resolve(),
 )
-FOLDER = Path(__file__).resolve().parent
 CURVES = [
     "global_step",
     "episodic_return",
@@ -28,18 +27,6 @@ CURVES = [
     "steps_per_second",
 ]
 POINTS = 17
-SPEED, TURN = 0.20, 0.25  # of a walk, PREREGISTRATION.md
-
-
-def score(run, panel):
-    played = subprocess.run(
-        [broadloom, "eval", run, "--panel", FOLDER / panel, "--json", "--quiet"],
-        cwd=work,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(played.stdout)["panel"]["rows"]
 
 
 def numbers(row):
@@ -48,9 +35,9 @@ def numbers(row):
         for name in ("speed_error", "turn_error")
         for end in ("value", "low", "high")
     ]
-    falls = row["reasons"]["fell"] + row["reasons"]["unstable"]
-    walks = falls == 0 and measures[0] < SPEED and measures[3] < TURN
-    return [row["episodes"], falls, row["success_rate"], *measures, int(walks)]
+    falls = falls_of(row)
+    walked = walks(falls, measures[0], measures[3])
+    return [row["episodes"], falls, row["success_rate"], *measures, walked]
 
 
 NUMBERS = ["episodes", "falls", "success_rate"]
@@ -64,7 +51,7 @@ scores, steps, curves, speeds = [], [], [], []
 for row in times:
     seed = row["seed"]
     run = f"walk_{seed}"
-    for played in score(run, "panel.toml").values():
+    for played in score(broadloom, run, "panel.toml", work).values():
         if played["stratum"] != "all":
             scores.append([seed, played["perturbation"], *numbers(played)])
     lines = [json.loads(line) for line in (work / run / "metrics.jsonl").read_text().splitlines()]
@@ -73,7 +60,7 @@ for row in times:
         iteration = int(file.stem.split("_")[1])
         if iteration < 160:
             continue  # nobody walks yet
-        played = next(iter(score(file, "timing.toml").values()))
+        played = next(iter(score(broadloom, file.resolve(), "timing.toml").values()))
         steps.append([seed, iteration * block, *numbers(played)])
     stretch = max(1, len(lines) // POINTS)
     for first in range(0, len(lines), stretch):

@@ -18,22 +18,18 @@ from pathlib import Path
 EXPERIMENTS = Path(__file__).resolve().parent.parent
 sys.path.append(str(EXPERIMENTS))
 from rows import read, write  # noqa: E402
+from walk import falls_of, score, walks  # noqa: E402
 
 FOLDER = EXPERIMENTS / "first-walk"
 ROOT = EXPERIMENTS.parent
 CONFIG = ROOT / "configs/quadruped_walk.toml"
 ROBOT = ROOT / "bridges/mujoco/quadruped/quadruped.xml"
-SPEED, TURN = 0.20, 0.25  # of a walk, PREREGISTRATION.md
 STEPS = 1_751_040  # 570 blocks; the config's 1.25 M leave more falls
 SLICE = 20  # seconds of the peer's training between two of its scores
 SEEDS = ["211", "212", "213", "214", "215"]
 LONG, LONGEST = 200, 400  # seconds of the peer; the first seed has more, to learn when it walks
 COLUMNS = ["seed", "who", "steps", "wall_s", "processor_s", "learner_share"]
 COLUMNS += ["episodes", "falls", "speed_error", "turn_error", "walks"]
-
-
-def walks(falls, speed, turn):
-    return int(falls == 0 and speed < SPEED and turn < TURN)
 
 
 def children():
@@ -74,14 +70,8 @@ def scored(broadloom, run, seed):
     block = lines[-1]["global_step"] // lines[-1]["iteration"]
     for file in sorted((run / "checkpoints").glob("*.safetensors")):
         wall = file.stat().st_mtime - took["begin"]
-        played = subprocess.run(
-            [broadloom, "eval", file, "--panel", FOLDER / "timing.toml", "--json", "--quiet"],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        row = next(iter(json.loads(played.stdout)["panel"]["rows"].values()))
-        falls = row["reasons"]["fell"] + row["reasons"]["unstable"]
+        row = next(iter(score(broadloom, file, "timing.toml").values()))
+        falls = falls_of(row)
         errors = [row["measures"][name]["value"] for name in ("speed_error", "turn_error")]
         steps = int(file.stem.split("_")[1]) * block
         processor = took["processor"] * wall / took["wall"]
