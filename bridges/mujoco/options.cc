@@ -1,6 +1,7 @@
 #include "bridges/mujoco/options.h"
 
 #include <cmath>
+#include <utility>
 
 namespace broadloom::mujoco {
 namespace {
@@ -25,6 +26,15 @@ bool read_end(std::string_view text, double& out) {
   return true;
 }
 
+// A file's list has brackets, a flag's has none.
+std::string_view without_brackets(std::string_view text) {
+  std::string_view body = trimmed(text);
+  if (body.size() >= 2 && body.front() == '[' && body.back() == ']') {
+    body = body.substr(1, body.size() - 2);
+  }
+  return body;
+}
+
 }  // namespace
 
 std::string to_text(const Interval& value) {
@@ -32,10 +42,7 @@ std::string to_text(const Interval& value) {
 }
 
 Status parse_text(std::string_view text, Interval& out) {
-  std::string_view body = trimmed(text);
-  if (body.size() >= 2 && body.front() == '[' && body.back() == ']') {
-    body = body.substr(1, body.size() - 2);
-  }
+  const std::string_view body = without_brackets(text);
   const std::size_t comma = body.find(',');
   Interval read;
   if (comma == std::string_view::npos || !read_end(body.substr(0, comma), read.low) ||
@@ -45,6 +52,29 @@ Status parse_text(std::string_view text, Interval& out) {
         "', expected two numbers, the lower first, such as 0.7,inf (in a file [0.7, inf])");
   }
   out = read;
+  return {};
+}
+
+std::string to_text(const Numbers& value) {
+  std::string out;
+  for (const double x : value.values) out += (out.empty() ? "" : ",") + broadloom::to_text(x);
+  return out;
+}
+
+Status parse_text(std::string_view text, Numbers& out) {
+  Numbers read;
+  for (std::string_view rest = without_brackets(text);;) {
+    const std::size_t comma = rest.find(',');
+    double x = 0.0;
+    if (!broadloom::parse_text(trimmed(rest.substr(0, comma)), x).ok()) {
+      return invalid("got '" + std::string(text) +
+                     "', expected numbers such as 1,0.5 (in a file [1, 0.5])");
+    }
+    read.values.push_back(x);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  out = std::move(read);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bridges/mujoco/physics.h"
 #include "broadloom/core/config_table.h"
@@ -22,6 +23,16 @@ struct Interval {
 };
 std::string to_text(const Interval& value);
 Status parse_text(std::string_view text, Interval& out);
+
+// A list of finite numbers. As text "1,0.5", in a file [1, 0.5].
+struct Numbers {
+  static constexpr const char* kTypeName = "numbers";
+  std::vector<double> values;
+
+  bool operator==(const Numbers&) const = default;
+};
+std::string to_text(const Numbers& value);
+Status parse_text(std::string_view text, Numbers& out);
 
 // Options of every task.
 struct ModelOptions {

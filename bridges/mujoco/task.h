@@ -57,6 +57,9 @@ class ObservationWriter {
   void add(const double* x, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) add(x[i]);
   }
+  void add(std::span<const double> numbers) {
+    for (const double x : numbers) add(x);
+  }
   void add_clipped(const double* x, std::int64_t count, double low, double high) {
     for (std::int64_t i = 0; i < count; ++i) add(clipped(x[i], low, high));
   }

@@ -30,6 +30,7 @@ namespace broadloom::mujoco {
 namespace {
 
 constexpr char kId[] = "Quadruped-v0";
+constexpr RobotSizes kSizes = {.joints = 12, .feet = 4};
 const Overrides kStill = {
     {"max_command_x", "0"}, {"max_command_y", "0"}, {"max_command_yaw", "0"}, {"noise_level", "0"}};
 
@@ -194,7 +195,8 @@ TEST(Quadruped, ShowsTheCriticMoreThanThePolicy) {
 // Counts changes of each axis of the command in a long episode.
 TEST(Quadruped, DrawsCommandsAsPublished) {
   JoystickConstants constants;
-  Walk walk;
+  std::vector<double> numbers(Walk::size(kSizes));
+  const Walk walk(numbers.data(), kSizes);
   Random start(1, Purpose::kUser, 0, 0);
   begin_commands(constants, 0.02, start, walk);
   int changes = 0, zeros = 0, steps = 400000;
@@ -223,7 +225,8 @@ TEST(Quadruped, PushesByHalfSines) {
   constants.push_speed = 3.0;
   constants.push_wait = 0.1;
   constants.push_duration = 0.2;
-  Walk walk;
+  std::vector<double> numbers(Walk::size(kSizes));
+  const Walk walk(numbers.data(), kSizes);
   std::vector<double> forces;
   for (int t = 0; t < 32; ++t) {
     Random random(1, Purpose::kUser, 2, static_cast<std::uint64_t>(t));
@@ -248,21 +251,25 @@ struct Posture {
   std::vector<double> joints, speeds, torques, last;
   std::vector<float> action;
   RewardConstants constants;
+  std::array<Gait::Foot, 4> feet;
   Gait gait;
 
   Posture() {
     Random random(5, Purpose::kUser, 3, 0);
     for (std::size_t j = 0; j < 12; ++j) {
-      constants.home[j] = j % 3 == 2 ? -1.8 : 0.5;
-      constants.soft_low[j] = constants.home[j] - 0.2;
-      constants.soft_high[j] = constants.home[j] + 0.2;
+      constants.home.push_back(j % 3 == 2 ? -1.8 : 0.5);
+      constants.soft_low.push_back(constants.home[j] - 0.2);
+      constants.soft_high.push_back(constants.home[j] + 0.2);
+      constants.pose_weights.push_back(j % 3 == 2 ? 0.1 : 1.0);
       joints.push_back(constants.home[j] + random.uniform(-0.4, 0.4));
       speeds.push_back(random.uniform(-3, 3));
       torques.push_back(random.uniform(-20, 20));
       last.push_back(random.uniform(-1, 1));
       action.push_back(static_cast<float>(random.uniform(-1, 1)));
     }
+    constants.gait_offsets = {0.0, 0.5, 0.5, 0.0};
     gait.command = {0.7, -0.3, 0.9};
+    gait.feet = feet;
     gait.local_velocity = local_velocity.data();
     gait.gyro = gyro.data();
     gait.velocity = velocity.data();
@@ -275,14 +282,14 @@ struct Posture {
     gait.last_action = last.data();
     gait.clock = 0.25;
     for (std::size_t f = 0; f < 4; ++f) {
-      gait.feet[f] = {.height = 0.02 + 0.03 * static_cast<double>(f),
-                      .sole = 0.013 * static_cast<double>(f),
-                      .speed_x = random.uniform(-1, 1),
-                      .speed_y = random.uniform(-1, 1),
-                      .air_time = 0.05 * static_cast<double>(f + 1),
-                      .peak = 0.04 * static_cast<double>(f + 1),
-                      .stands = f % 2 == 0,
-                      .lands = f != 1};
+      feet[f] = {.height = 0.02 + 0.03 * static_cast<double>(f),
+                 .sole = 0.013 * static_cast<double>(f),
+                 .speed_x = random.uniform(-1, 1),
+                 .speed_y = random.uniform(-1, 1),
+                 .air_time = 0.05 * static_cast<double>(f + 1),
+                 .peak = 0.04 * static_cast<double>(f + 1),
+                 .stands = f % 2 == 0,
+                 .lands = f != 1};
     }
   }
   double over_joints(const std::function<double(std::size_t)>& term) const {
@@ -378,7 +385,7 @@ TEST(QuadrupedRewards, PayForATrot) {
     p.gait.clock = clock;
     for (std::size_t f = 0; f < 4; ++f) {
       const bool stands = (f == 0 || f == 3) == right_front_stands;
-      p.gait.feet[f] = {.height = 0.1, .sole = 0.08, .stands = stands};
+      p.feet[f] = {.height = 0.1, .sole = 0.08, .stands = stands};
     }
     return reward_terms(p.gait, p.constants).gait;
   };
@@ -543,6 +550,66 @@ TEST_F(QuadrupedInFolder, ReadsOtherRobotsFromFiles) {
   EXPECT_FALSE(made({{"xml_file", at("stand.xml")}}).ok());
 }
 
+// A robot of other numbers of legs and joints: the front half of the quadruped.
+class OtherRobot : public QuadrupedInFolder {
+ protected:
+  OtherRobot() {
+    std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
+    std::string text{std::istreambuf_iterator<char>(built_in), {}};
+    const auto cut = [&](const std::string& from, const std::string& to) {
+      const std::size_t begin = text.find(from), end = text.find(to, begin);
+      EXPECT_NE(end, std::string::npos) << from;
+      text.erase(begin, end - begin);
+    };
+    cut("<body name=\"RR_hip\"", "</body>\n  </worldbody>");
+    cut("<position name=\"RR_hip\"", "</actuator>");
+    cut("<keyframe>", "</mujoco>");
+    text.insert(text.find("</mujoco>"),
+                "<keyframe><key name='home' qpos='0 0 .278 1 0 0 0 .1 .9 -1.8 -.1 .9 -1.8'/>"
+                "</keyframe>");
+    std::ofstream(at("two.xml")) << text;
+  }
+  Overrides with(const Overrides& more) const {
+    return both({{"xml_file", at("two.xml")}, {"feet", "FR,FL"}}, more);
+  }
+};
+
+TEST_F(OtherRobot, HasSizesOfItsOwn) {
+  const EnvSpec spec = made(with({})).value()->spec();
+  EXPECT_EQ(spec.action.size, 6);
+  EXPECT_EQ(spec.observation_size(), 12 + 3 * 6);
+  EXPECT_EQ(spec.critic_observation.size, 30 + 15 + 3 * 6 + 5 * 2 + 4);
+  EXPECT_FALSE(spec.mirror.exists());
+  const Overrides gait = {{"gait_hz", "2"}, {"gait", "1"}, {"gait_offsets", "0,0.5"}};
+  EXPECT_EQ(made(with(gait)).value()->spec().observation_size(), 32);
+  const ConformanceReport report =
+      check_vec_env([&](const VecEnvOptions& asked) { return made(with(gait), asked); });
+  EXPECT_EQ(report.findings(), std::vector<std::string>{});
+}
+
+// The trunk is let fall on its nose: by height and by tilt, and later by neither.
+TEST_F(OtherRobot, FallsAsTheOptionsSay) {
+  const auto steps_to_fall = [&](const Overrides& more) {
+    const std::unique_ptr<VecEnv> envs = made(with(both(kStill, more))).take();
+    std::vector<float> action(6), seen(30), last(30), critic(77);
+    for (int t = 1; t <= 100; ++t) {
+      float reward = 0.0f;
+      std::uint8_t terminated = 0, truncated = 0;
+      StepRows rows{action.data(), seen.data(), &reward, &terminated, &truncated, last.data()};
+      rows.critic_observations = rows.final_critic_observations = critic.data();
+      EXPECT_TRUE(envs->step(0, 1, rows).ok());
+      if (terminated != 0) return t;
+    }
+    return 1000;
+  };
+  const int leaning = steps_to_fall({{"fall_tilt", "20"}});
+  EXPECT_GT(leaning, 1);
+  EXPECT_LT(leaning, steps_to_fall({{"fall_tilt", "60"}}));
+  EXPECT_EQ(steps_to_fall({{"fall_height", "5"}}), 1);
+  EXPECT_LT(steps_to_fall({{"fall_tilt", "180"}, {"fall_height", "0.15"}}),
+            steps_to_fall({{"fall_tilt", "180"}}));
+}
+
 // The Go1's IMU sits to the right of the middle. With one in the middle, left and right mirror each
 // other in play.
 TEST_F(QuadrupedInFolder, HasAMirrorIfItsImuIsInTheMiddle) {
@@ -590,7 +657,12 @@ TEST(Quadruped, RefusesInvalidOptions) {
   says({{"terrain", "flat,stairs"}, {"terrain_column", "2"}}, "terrain_column: got 2");
   says({{"terrain", "flat,stairs"}, {"strata.a.terrain_level", "0..10"}},
        "strata.a: terrain_level: got 10");
-  says({{"feet", "FR,FL"}}, "feet: got 2 names");
+  says({{"feet", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"}}, "feet: got 17 names, expected 1 to 16");
+  says({{"feet", "FR,FL"}, {"gait_hz", "2"}, {"gait", "1"}},
+       "gait_offsets: got 4 numbers for 2 feet");
+  says({{"pose_weights", "1,1,1,1,1"}}, "pose_weights: got 5 numbers for 12 joints");
+  says({{"pose_weights", "1,knee"}}, "pose_weights: got '1,knee', expected numbers");
+  says({{"fall_tilt", "0"}}, "fall_tilt");
   says({{"feet", "FR,FL,RR,hand"}}, "hand");
   says({{"xml_file", "dog.xml"}}, "quadruped.xml");
   says({{"xml_file", "./nowhere.xml"}}, "cannot be opened");

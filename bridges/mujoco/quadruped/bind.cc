@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "bridges/mujoco/quadruped/quadruped.h"
 #include "bridges/mujoco/quadruped/scene.h"
@@ -17,12 +18,12 @@ std::string named(const Model& model, const char* what, mjtObj type, int id) {
 }
 
 Status check_counts(const mjModel& m) {
-  constexpr int kQ = kRootPositions + kJoints, kV = kRootSpeeds + kJoints;
-  if (m.nq == kQ && m.nv == kV && m.nu == kJoints) return {};
+  const int hinges = static_cast<int>(m.nv) - kRootSpeeds;
+  if (hinges > 0 && m.nq == hinges + kRootPositions && m.nu == hinges) return {};
   return invalid(
-      fmt::format("the model has {} positions, {} speeds and {} actuators; expected {}, {} and {}: "
-                  "a free joint, and {} hinges with an actuator each, in their order",
-                  m.nq, m.nv, m.nu, kQ, kV, kJoints, kJoints));
+      fmt::format("the model has {} positions, {} speeds and {} actuators; expected a free joint, "
+                  "and hinges with an actuator each, in their order: {} + J, {} + J and J",
+                  m.nq, m.nv, m.nu, kRootPositions, kRootSpeeds));
 }
 
 Status check_root(const Model& model) {
@@ -55,11 +56,12 @@ Status check_actuator(const Model& model, int a) {
   return invalid(actuator + " is not a position servo; expected <position> with kp above 0");
 }
 
-// Whether the robot has its IMU in the middle and its legs in the order front right, front left,
-// hind right, hind left, with both of a pair at equal distances. Masses and shapes are not
-// compared; `broadloom env check` finds them out in play.
-bool has_mirrored_sides(const mjModel& m, int imu) {
+// Whether the robot has its IMU in the middle and four legs of three joints in the order front
+// right, front left, hind right, hind left, with both of a pair at equal distances. Masses and
+// shapes are not compared; `broadloom env check` finds them out in play.
+bool has_mirrored_sides(const mjModel& m, int imu, const RobotSizes& sizes) {
   constexpr double kSame = 1e-9;
+  if (sizes.feet != 4 || sizes.joints != 12) return false;
   if (imu < 0 || std::fabs(m.site_pos[3 * imu + 1]) > kSame) return false;
   for (const int first : {1, 7}) {  // joints of the right leg
     const double* const right = m.body_pos + 3 * m.jnt_bodyid[first];
@@ -84,10 +86,10 @@ Status Quadruped::bind(const Model& model) {
   }
   dt_ = m.opt.timestep * options_.frame_skip;
   mass_ = m.body_subtreemass[kTrunk];
-  for (std::size_t j = 0; j < kJoints; ++j)
-    rewards_.home[j] = m.key_qpos[home_ * m.nq + kRootPositions + static_cast<int>(j)];
+  const double* home = m.key_qpos + home_ * m.nq + kRootPositions;
+  rewards_.home.assign(home, home + sizes_.joints);
   BROADLOOM_TRY(bind_sensors(model));
-  is_mirrored_ = has_mirrored_sides(m, imu_);
+  is_mirrored_ = has_mirrored_sides(m, imu_, sizes_);
   return {};
 }
 
@@ -95,16 +97,27 @@ Status Quadruped::bind_joints(const Model& model) {
   const mjModel& m = model.get();
   BROADLOOM_TRY(check_counts(m));
   BROADLOOM_TRY(check_root(model));
+  sizes_.joints = static_cast<std::size_t>(m.nu);
+  const std::vector<double>& weights = options_.pose_weights.values;
+  if (sizes_.joints % weights.size() != 0) {
+    return invalid(
+        fmt::format("pose_weights: got {} numbers for {} joints; expected one for each, or a list "
+                    "that fits in a whole number of times, such as that of one leg",
+                    weights.size(), sizes_.joints));
+  }
+  rewards_.soft_low.clear();
+  rewards_.soft_high.clear();
+  rewards_.pose_weights.clear();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (int j = 1; j <= kJoints; ++j) {
+  for (int j = 1; j <= m.nu; ++j) {
     if (m.jnt_type[j] != mjJNT_HINGE)
       return invalid(named(model, "joint", mjOBJ_JOINT, j) + " is not a hinge; expected one");
     BROADLOOM_TRY(check_actuator(model, j - 1));
     const bool limited = m.jnt_limited[j] != 0;  // without limits, the range is 0, 0
-    const auto index = static_cast<std::size_t>(j - 1);
     const double share = options_.soft_joint_limit;
-    rewards_.soft_low[index] = limited ? m.jnt_range[2 * j] * share : -kInfinity;
-    rewards_.soft_high[index] = limited ? m.jnt_range[2 * j + 1] * share : kInfinity;
+    rewards_.soft_low.push_back(limited ? m.jnt_range[2 * j] * share : -kInfinity);
+    rewards_.soft_high.push_back(limited ? m.jnt_range[2 * j + 1] * share : kInfinity);
+    rewards_.pose_weights.push_back(weights[static_cast<std::size_t>(j - 1) % weights.size()]);
   }
   return {};
 }
@@ -124,11 +137,15 @@ Status Quadruped::bind_sensors(const Model& model) {
   imu_ = found(mjOBJ_SITE, "site", "imu");  // site of the scene's sensors
   sensors_ = {place("gyro"),     place("local_linvel"),  place("accelerometer"),
               place("upvector"), place("global_linvel"), place("global_angvel")};
-  for (std::size_t f = 0; f < kFeet; ++f) {
-    const std::string& name = options_.feet[f];
+  feet_.clear();
+  for (const std::string& name : options_.feet) {
     const int geom = model.find(mjOBJ_GEOM, name);
-    feet_[f] = {found(mjOBJ_SITE, "site", name), geom < 0 ? 0.0 : model.get().geom_size[3 * geom],
-                place(name + "_floor_found"), place(name + "_global_linvel")};
+    const bool is_box = geom >= 0 && model.get().geom_type[geom] == mjGEOM_BOX;
+    feet_.push_back({.site = found(mjOBJ_SITE, "site", name),
+                     .box = is_box ? geom : -1,
+                     .radius = geom < 0 ? 0.0 : model.get().geom_size[3 * geom],
+                     .touches = place(name + "_floor_found"),
+                     .velocity = place(name + "_global_linvel")});
   }
   return missing;
 }

@@ -17,7 +17,7 @@ double wait_steps(const JoystickConstants& c, double dt) { return std::round(c.p
 
 }  // namespace
 
-void begin_commands(const JoystickConstants& c, double dt, Random& random, Walk& walk) {
+void begin_commands(const JoystickConstants& c, double dt, Random& random, const Walk& walk) {
   // Plus 1, since every step begins by decreasing the count.
   walk.steps_to_command = std::max(drawn_steps(c.command_interval, dt, random), 1.0) + 1.0;
   const double most[] = {c.max_command_x, c.max_command_y, c.max_command_yaw};
@@ -25,7 +25,7 @@ void begin_commands(const JoystickConstants& c, double dt, Random& random, Walk&
     walk.command[axis] = random.uniform(-most[axis], most[axis]);
 }
 
-void follow_commands(const JoystickConstants& c, double dt, Random& random, Walk& walk) {
+void follow_commands(const JoystickConstants& c, double dt, Random& random, const Walk& walk) {
   walk.steps_to_command -= 1.0;
   if (walk.steps_to_command > 0.0) return;
   const double most[] = {c.max_command_x, c.max_command_y, c.max_command_yaw};
@@ -43,14 +43,15 @@ bool is_pushed(const JoystickConstants& c, double dt, const Walk& walk) {
 }
 
 std::array<double, 2> push(const JoystickConstants& c, double dt, double mass, Random& random,
-                           Walk& walk) {
+                           const Walk& walk) {
   if (!(c.push_speed > 0.0)) return {};
   if (!is_pushed(c, dt, walk)) {
     walk.steps_since_push += 1.0;
     if (!is_pushed(c, dt, walk)) return {};
     const double angle = random.uniform(0.0, 2.0 * kPi);
     walk.push_step = 0.0;
-    walk.push_direction = {std::cos(angle), std::sin(angle)};
+    walk.push_direction[0] = std::cos(angle);
+    walk.push_direction[1] = std::sin(angle);
     return {};  // from the next step on
   }
   const double share = 0.5 * std::sin(kPi * walk.push_step * dt / c.push_duration);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "bridges/mujoco/quadruped/rewards.h"
 #include "broadloom/core/config_table.h"
@@ -51,28 +52,70 @@ struct JoystickConstants {
 };
 inline constexpr std::size_t kJoystickConstants = sizeof(JoystickConstants) / sizeof(double);
 
-// State of an environment between steps; only doubles.
-struct Walk {
-  std::array<double, 3> command{};
-  double steps_to_command = 0.0;
-  std::array<double, kJoints> action{}, last_action{};
-  std::array<double, kFeet> air_time{}, peak{}, contact{}, last_contact{};
-  double steps_since_push = 0.0, push_step = 0.0;
-  std::array<double, 2> push_direction{};
-  std::array<double, 2> tile{};           // middle of its tile, m
-  double commanded_way = 0.0, way = 0.0;  // lengths in this episode, m; way: along commands
+// Numbers of joints and feet of a robot.
+struct RobotSizes {
+  std::size_t joints = 0, feet = 0;
 };
-inline constexpr std::size_t kWalkNumbers = sizeof(Walk) / sizeof(double);
+
+// State of an environment between steps: doubles that lie one behind the other, read and written in
+// place. Number: double or const double.
+template <class Number>
+struct WalkOf {
+  std::span<Number, 3> command;
+  Number& steps_to_command;
+  std::span<Number> action, last_action;                    // [J]
+  std::span<Number> air_time, peak, contact, last_contact;  // [F]
+  Number &steps_since_push, &push_step;
+  std::span<Number, 2> push_direction;
+  std::span<Number, 2> tile;    // middle of its tile, m
+  Number &commanded_way, &way;  // lengths in this episode, m; way: along commands
+
+  static constexpr std::size_t size(const RobotSizes& sizes) {
+    return 12 + 2 * sizes.joints + 4 * sizes.feet;
+  }
+
+  // numbers: [size(sizes)]
+  WalkOf(Number* numbers, const RobotSizes& sizes) : WalkOf(Cursor{numbers}, sizes) {}
+
+ private:
+  struct Cursor {
+    Number* next;
+    Number& one() { return *next++; }
+    Number* list(std::size_t count) {
+      next += count;
+      return next - count;
+    }
+  };
+  // The order of the members is that of the numbers.
+  WalkOf(Cursor cursor, const RobotSizes& sizes)
+      : command(cursor.list(3), 3),
+        steps_to_command(cursor.one()),
+        action(cursor.list(sizes.joints), sizes.joints),
+        last_action(cursor.list(sizes.joints), sizes.joints),
+        air_time(cursor.list(sizes.feet), sizes.feet),
+        peak(cursor.list(sizes.feet), sizes.feet),
+        contact(cursor.list(sizes.feet), sizes.feet),
+        last_contact(cursor.list(sizes.feet), sizes.feet),
+        steps_since_push(cursor.one()),
+        push_step(cursor.one()),
+        push_direction(cursor.list(2), 2),
+        tile(cursor.list(2), 2),
+        commanded_way(cursor.one()),
+        way(cursor.one()) {}
+};
+using Walk = WalkOf<double>;
 
 // Draws the first command. dt: duration of a step, s.
-void begin_commands(const JoystickConstants& constants, double dt, Random& random, Walk& walk);
+void begin_commands(const JoystickConstants& constants, double dt, Random& random,
+                    const Walk& walk);
 // Updates the command before a step.
-void follow_commands(const JoystickConstants& constants, double dt, Random& random, Walk& walk);
+void follow_commands(const JoystickConstants& constants, double dt, Random& random,
+                     const Walk& walk);
 
 // Force on the trunk in a step, [2] in N along x and y. mass: of the whole robot. A push's force is
 // half a sine over its duration.
 std::array<double, 2> push(const JoystickConstants& constants, double dt, double mass,
-                           Random& random, Walk& walk);
+                           Random& random, const Walk& walk);
 bool is_pushed(const JoystickConstants& constants, double dt, const Walk& walk);
 
 }  // namespace broadloom::mujoco

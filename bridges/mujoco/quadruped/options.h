@@ -16,6 +16,9 @@ struct QuadrupedOptions : ModelOptions {
   PhysicsSettings settings{};
   double action_scale = 0.5;
   double gait_hz = 0.0, gait_height = 0.06;
+  Numbers gait_offsets{{0.0, 0.5, 0.5, 0.0}};
+  Numbers pose_weights{{1.0, 1.0, 0.1}};
+  double fall_tilt = 90.0, fall_height = 0.0;
   JoystickConstants joystick{};
   double noise_joint_pos = 0.03, noise_joint_vel = 1.5, noise_gyro = 0.2, noise_gravity = 0.05,
          noise_linvel = 0.1;
@@ -29,7 +32,7 @@ struct QuadrupedOptions : ModelOptions {
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     visit_model(v);
-    v("feet", feet, "The model's four feet. Each name is that of a geom and of a site.");
+    v("feet", feet, "The model's feet. Each name is that of a geom and of a site.");
     settings.visit_fields(v);
     v("action_scale", action_scale, Range{0.0, 10.0},
       "A joint's target is home + this times its action, rad.");
@@ -44,13 +47,25 @@ struct QuadrupedOptions : ModelOptions {
     add_noise("noise_gyro", noise_gyro, "Largest noise on the trunk's turning, rad/s.");
     add_noise("noise_gravity", noise_gravity, "Largest noise on the direction of gravity.");
     add_noise("noise_linvel", noise_linvel, "Largest noise on the trunk's speed, m/s.");
+    v("fall_tilt", fall_tilt, Range{1.0, 180.0},
+      "An episode ends by a fall where the trunk leans more than this, degrees.");
+    v("fall_height", fall_height, Range{0.0, 100.0},
+      "It also ends so where the IMU is lower than this above the ground, m; 0: never.");
     v("gait_hz", gait_hz, Range{0.0, 20.0},
-      "Strides of a trot a second, for the term gait; fewer than half the actions a second. Its "
+      "Strides of a gait a second, for the term gait; fewer than half the actions a second. Its "
       "clock joins the observation; 0: none.");
     v("gait_height", gait_height, Range{0.0, 1.0},
       "Height of the feet's soles in the middle of the gait's swings, m.");
     last_needs(v, "gait", kAboveZero);
+    v("gait_offsets", gait_offsets,
+      "When each foot begins to swing, in strides: a trot for four feet, 0,0.5 for two that "
+      "alternate.");
+    last_needs(v, "gait", kAboveZero);
     weights.visit_fields(v);
+    v("pose_weights", pose_weights,
+      "Weights of the joints in the term pose, one for each in their order. A shorter list is "
+      "repeated, as for each leg.");
+    last_needs(v, "pose", kAboveZero);
     v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6},
       "Width of the tracking rewards, m^2/s^2.");
     last_needs(v, "tracking_lin_vel or tracking_ang_vel", kAboveZero);

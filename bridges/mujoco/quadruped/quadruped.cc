@@ -12,15 +12,10 @@
 namespace broadloom::mujoco {
 namespace {
 
-Walk& walk_of(double* kept) { return *reinterpret_cast<Walk*>(kept); }
 const JoystickConstants& constants_of(Own own) {
   return *reinterpret_cast<const JoystickConstants*>(own.constants);
 }
-static_assert(sizeof(Walk) == kWalkNumbers * sizeof(double));
 static_assert(sizeof(JoystickConstants) == kJoystickConstants * sizeof(double));
-
-// Strides since some start, from 0 to 1; behind the walk, and only with a gait.
-double& clock_of(double* kept) { return kept[kWalkNumbers]; }
 
 // Computes a * b.
 void multiply_quaternions(const double* a, const double* b, double* out) {
@@ -65,7 +60,7 @@ int drawn_tile(double place, int count, Random& random) {
 
 TaskFacts Quadruped::facts() {
   return {.id = "Quadruped-v0",
-          .summary = "Walk on four legs as a joystick says.",
+          .summary = "Walk on four legs, or those of another model, as a joystick says.",
           .upstream = "MuJoCo Playground 0.2.0 go1/joystick.py, on a model without meshes",
           .sizes = {19, 18, 12, 14},
           .makes_controls = true,
@@ -75,8 +70,9 @@ TaskFacts Quadruped::facts() {
 }
 
 Status Quadruped::check(const Options& options) {
-  if (options.feet.size() != kFeet) {
-    return invalid(fmt::format("feet: got {} names, expected {}", options.feet.size(), kFeet));
+  if (options.feet.empty() || options.feet.size() > kMostFeet) {
+    return invalid(
+        fmt::format("feet: got {} names, expected 1 to {}", options.feet.size(), kMostFeet));
   }
   if (options.ground.columns.empty())
     return invalid("terrain: got none, expected one of " +
@@ -86,6 +82,11 @@ Status Quadruped::check(const Options& options) {
         "gait: got a weight of {} without a clock, so nothing says which feet swing; expected "
         "gait_hz above 0, such as 2",
         options.weights.gait));
+  if (options.weights.gait > 0.0 && options.gait_offsets.values.size() != options.feet.size())
+    return invalid(fmt::format(
+        "gait_offsets: got {} numbers for {} feet; expected one for each, such as 0,0.5 for two "
+        "feet that alternate",
+        options.gait_offsets.values.size(), options.feet.size()));
   const double actions_a_second = 1.0 / (options.settings.timestep * options.frame_skip);
   if (options.gait_hz >= 0.5 * actions_a_second) {
     return invalid(fmt::format(
@@ -127,11 +128,26 @@ Quadruped::Quadruped(const Options& options) : options_(options) {
   rewards_.tracking_sigma = options.tracking_sigma;
   rewards_.max_foot_height = options.max_foot_height;
   rewards_.gait_height = options.gait_height;
+  if (options.weights.gait > 0.0) rewards_.gait_offsets = options.gait_offsets.values;
+  sizes_.feet = options.feet.size();
+  // A sine, since the cosine of 90 degrees is not quite 0.
+  least_up_ = std::sin((90.0 - options.fall_tilt) * kPi / 180.0);
   if (!is_plane(options.ground)) terrain_ = std::make_shared<Terrain>(options.ground);
 }
 
 Result<std::shared_ptr<Model>> Quadruped::read(const std::string& xml_file) const {
   return read_scene(xml_file, terrain_.get(), options_.feet, options_.settings);
+}
+
+// Speed, turning, down and command; then three numbers of each joint, and the clock.
+int Quadruped::observation_size(const Sizes& sizes) const {
+  return 12 + 3 * sizes.nu + (has_clock() ? 2 : 0);
+}
+
+// Also the five vectors of the trunk without noise, three numbers of each joint, five of each foot,
+// and the push.
+int Quadruped::critic_observation_size(const Sizes& sizes) const {
+  return observation_size(sizes) + 15 + 3 * sizes.nu + 5 * static_cast<int>(sizes_.feet) + 4;
 }
 
 void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
@@ -163,16 +179,17 @@ std::vector<ParamField> Quadruped::constant_fields() const {
 }
 
 void Quadruped::place(Scene scene, Own own, Random& random) const {
-  Walk& walk = walk_of(own.kept);
+  const Walk walk = walk_of(own.kept);
   const JoystickConstants& constants = constants_of(own);
   const double* home = scene.model.key_qpos + home_ * scene.model.nq;
   double *q = scene.data.qpos, *v = scene.data.qvel;
   std::copy_n(home, scene.model.nq, q);
-  std::copy_n(home + kRootPositions, kJoints, scene.data.ctrl);
+  std::copy_n(home + kRootPositions, sizes_.joints, scene.data.ctrl);
   if (terrain_ != nullptr) {
     const int level = drawn_tile(constants.terrain_level, terrain_->levels(), random);
     const int column = drawn_tile(constants.terrain_column, terrain_->columns(), random);
-    walk.tile = {terrain_->tile_x(column), terrain_->tile_y(level)};
+    walk.tile[0] = terrain_->tile_x(column);
+    walk.tile[1] = terrain_->tile_y(level);
   }
   for (std::size_t i = 0; i < 2; ++i) q[i] += walk.tile[i] + random.uniform(-0.5, 0.5);
   double highest = ground(q[0], q[1]);
@@ -190,13 +207,13 @@ void Quadruped::place(Scene scene, Own own, Random& random) const {
 }
 
 void Quadruped::drive(Scene scene, const float* action, Own own, Random& random) const {
-  Walk& walk = walk_of(own.kept);
-  for (std::size_t f = 0; f < kFeet; ++f) {
+  const Walk walk = walk_of(own.kept);
+  for (std::size_t f = 0; f < sizes_.feet; ++f) {
     walk.last_contact[f] = walk.contact[f];
     if (walk.contact[f] != 0.0) walk.air_time[f] = walk.peak[f] = 0.0;
   }
-  walk.last_action = walk.action;
-  for (std::size_t j = 0; j < kJoints; ++j) {
+  std::copy(walk.action.begin(), walk.action.end(), walk.last_action.begin());
+  for (std::size_t j = 0; j < sizes_.joints; ++j) {
     walk.action[j] = static_cast<double>(action[j]);
     scene.data.ctrl[j] = rewards_.home[j] + options_.action_scale * walk.action[j];
   }
@@ -210,10 +227,22 @@ void Quadruped::drive(Scene scene, const float* action, Own own, Random& random)
   }
 }
 
-Gait Quadruped::gait(Scene scene, const float* action, double* kept) const {
-  Walk& walk = walk_of(kept);
+// A box is lowest at a corner.
+double Quadruped::sole_height(Scene scene, const Foot& foot, double height) const {
+  if (foot.box < 0) return height - foot.radius;
+  const double* middle = scene.data.geom_xpos + 3 * foot.box;
+  const double* up = scene.data.geom_xmat + 9 * foot.box + 6;  // its axes' heights
+  const double* half = scene.model.geom_size + 3 * foot.box;
+  double below = 0.0;
+  for (int i = 0; i < 3; ++i) below += std::fabs(up[i]) * half[i];
+  return middle[2] - below - ground(middle[0], middle[1]);
+}
+
+Gait Quadruped::gait(Scene scene, const float* action, double* kept,
+                     std::span<Gait::Foot> feet) const {
+  const Walk walk = walk_of(kept);
   const double* sensed = scene.data.sensordata;
-  Gait out{.command = walk.command,
+  Gait out{.command = {walk.command[0], walk.command[1], walk.command[2]},
            .local_velocity = sensed + sensors_.local_velocity,
            .gyro = sensed + sensors_.gyro,
            .velocity = sensed + sensors_.velocity,
@@ -224,14 +253,18 @@ Gait Quadruped::gait(Scene scene, const float* action, double* kept) const {
            .torques = scene.data.actuator_force,
            .action = action,
            .last_action = walk.last_action.data(),
-           .feet = {},
+           .feet = feet,
            .clock = has_clock() ? clock_of(kept) : 0.0,
-           .fell = sensed[sensors_.up + 2] < 0.0};
-  for (std::size_t f = 0; f < kFeet; ++f) {
+           .fell = sensed[sensors_.up + 2] < least_up_};
+  if (options_.fall_height > 0.0) {
+    const double* imu = scene.data.site_xpos + 3 * imu_;
+    out.fell = out.fell || imu[2] - ground(imu[0], imu[1]) < options_.fall_height;
+  }
+  for (std::size_t f = 0; f < sizes_.feet; ++f) {
     const double* position = scene.data.site_xpos + 3 * feet_[f].site;
-    Gait::Foot& foot = out.feet[f];
+    Gait::Foot& foot = feet[f];
     foot.height = position[2] - ground(position[0], position[1]);
-    foot.sole = foot.height - feet_[f].radius;
+    foot.sole = sole_height(scene, feet_[f], foot.height);
     foot.speed_x = sensed[feet_[f].velocity];
     foot.speed_y = sensed[feet_[f].velocity + 1];
     foot.stands = sensed[feet_[f].touches] > 0.0;
@@ -244,8 +277,9 @@ Gait Quadruped::gait(Scene scene, const float* action, double* kept) const {
 }
 
 Judgement Quadruped::judge(Scene scene, const float* action, Own own) const {
-  Walk& walk = walk_of(own.kept);
-  const Gait now = gait(scene, action, own.kept);
+  const Walk walk = walk_of(own.kept);
+  std::array<Gait::Foot, kMostFeet> feet;
+  const Gait now = gait(scene, action, own.kept, {feet.data(), sizes_.feet});
   const double asked = std::hypot(now.command[0], now.command[1]);
   walk.commanded_way += asked * dt_;
   if (asked > 0.0) {
@@ -273,7 +307,7 @@ void Quadruped::keep(Scene scene, double* kept) const {
 }
 
 void Quadruped::observe(Scene scene, Own own, Random& random, ObservationWriter out) const {
-  const Walk& walk = walk_of(own.kept);
+  const Walk walk = walk_of(own.kept);
   const double level = constants_of(own).noise_level;
   const double* sensed = scene.data.sensordata;
   const auto add = [&](double x, double noise) {
@@ -283,11 +317,12 @@ void Quadruped::observe(Scene scene, Own own, Random& random, ObservationWriter 
   for (int i = 0; i < 3; ++i) add(sensed[sensors_.gyro + i], options_.noise_gyro);
   // The down direction in the trunk's frame is minus the last row of its matrix.
   for (int i = 0; i < 3; ++i) add(-scene.data.site_xmat[9 * imu_ + 6 + i], options_.noise_gravity);
-  for (std::size_t j = 0; j < kJoints; ++j)
+  for (std::size_t j = 0; j < sizes_.joints; ++j)
     add(scene.data.qpos[kRootPositions + j] - rewards_.home[j], options_.noise_joint_pos);
-  for (int j = 0; j < kJoints; ++j) add(scene.data.qvel[kRootSpeeds + j], options_.noise_joint_vel);
-  out.add(walk.last_action.data(), kJoints);
-  out.add(walk.command.data(), 3);
+  for (std::size_t j = 0; j < sizes_.joints; ++j)
+    add(scene.data.qvel[kRootSpeeds + j], options_.noise_joint_vel);
+  out.add(walk.last_action);
+  out.add(walk.command);
   if (!has_clock()) return;
   // Hidden while it stands, or it would march on the spot and wait for a command.
   const bool moves = asks_to_walk(walk.command);
@@ -298,35 +333,34 @@ void Quadruped::observe(Scene scene, Own own, Random& random, ObservationWriter 
 
 void Quadruped::observe_for_critic(Scene scene, Own own, const float* seen,
                                    ObservationWriter out) const {
-  const Walk& walk = walk_of(own.kept);
+  const Walk walk = walk_of(own.kept);
   const double* sensed = scene.data.sensordata;
-  for (int i = 0; i < kObservation + clock_numbers(); ++i) out.add(static_cast<double>(seen[i]));
+  const int size = observation_size({.nu = static_cast<int>(sizes_.joints)});
+  for (int i = 0; i < size; ++i) out.add(static_cast<double>(seen[i]));
   out.add(sensed + sensors_.gyro, 3);
   out.add(sensed + sensors_.accelerometer, 3);
   for (int i = 0; i < 3; ++i) out.add(-scene.data.site_xmat[9 * imu_ + 6 + i]);
   out.add(sensed + sensors_.local_velocity, 3);
   out.add(sensed + sensors_.spin, 3);
-  for (std::size_t j = 0; j < kJoints; ++j)
+  for (std::size_t j = 0; j < sizes_.joints; ++j)
     out.add(scene.data.qpos[kRootPositions + j] - rewards_.home[j]);
-  out.add(scene.data.qvel + kRootSpeeds, kJoints);
-  out.add(scene.data.actuator_force, kJoints);
-  out.add(walk.last_contact.data(), kFeet);
+  out.add({scene.data.qvel + kRootSpeeds, sizes_.joints});
+  out.add({scene.data.actuator_force, sizes_.joints});
+  out.add(walk.last_contact);
   for (const Foot& foot : feet_) out.add(sensed + foot.velocity, 3);
-  out.add(walk.air_time.data(), kFeet);
+  out.add(walk.air_time);
   out.add(scene.data.xfrc_applied + 6 * kTrunk, 3);
   out.add(is_pushed(constants_of(own), dt_, walk) ? 1.0 : 0.0);
 }
 
 void Quadruped::context(const double*, const double* kept, std::span<double> out) const {
-  Walk walk;
-  std::memcpy(static_cast<void*>(&walk), kept, sizeof(walk));
+  const WalkOf<const double> walk(kept, sizes_);
   std::copy(walk.command.begin(), walk.command.end(), out.begin());
   if (terrain_ != nullptr) out[walk.command.size()] = terrain_->column(walk.tile[0]);
 }
 
 bool Quadruped::success(const double* kept, bool terminated) const {
-  Walk walk;
-  std::memcpy(static_cast<void*>(&walk), kept, sizeof(walk));
+  const WalkOf<const double> walk(kept, sizes_);
   return !terminated && walk.way >= options_.success_share * walk.commanded_way;
 }
 

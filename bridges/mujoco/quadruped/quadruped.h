@@ -1,5 +1,6 @@
-// A quadruped that follows joystick commands. The task is that of MuJoCo Playground 0.2.0
-// (Go1JoystickFlatTerrain), on a model without meshes and on generated ground.
+// A robot on legs that follows joystick commands. The task is that of MuJoCo Playground 0.2.0
+// (Go1JoystickFlatTerrain), on a model without meshes and on generated ground. Other models may
+// have other numbers of feet F and joints J.
 //
 // Differences: on ground that is not flat, heights of feet are measured from the ground below them,
 // and tiles repeat endlessly. Random numbers are Broadloom's own.
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,13 +19,11 @@ namespace broadloom::mujoco {
 
 // Sizes of the free joint in qpos and qvel, and the body that it moves.
 inline constexpr int kRootPositions = 7, kRootSpeeds = 6, kTrunk = 1;
+inline constexpr std::size_t kMostFeet = 16;
 
 class Quadruped final : public Task {
  public:
   using Options = QuadrupedOptions;
-  // Without the clock of a gait, which adds two numbers to both.
-  static constexpr int kObservation = 48, kCriticObservation = 123;
-
   static TaskFacts facts();
   // kInvalidConfig if options conflict.
   static Status check(const Options& options);
@@ -32,10 +32,8 @@ class Quadruped final : public Task {
 
   Result<std::shared_ptr<Model>> read(const std::string& xml_file) const override;
   Status bind(const Model& model) override;
-  int observation_size(const Sizes&) const override { return kObservation + clock_numbers(); }
-  int critic_observation_size(const Sizes&) const override {
-    return kCriticObservation + clock_numbers();
-  }
+  int observation_size(const Sizes& sizes) const override;
+  int critic_observation_size(const Sizes& sizes) const override;
   std::vector<RewardTerm> reward_terms() const override { return named_terms(options_.weights); }
   // Errors of the trunk's speed over ground and of its turning against the command, in its own
   // frame.
@@ -46,7 +44,9 @@ class Quadruped final : public Task {
   std::vector<double> constants() const override;
   std::vector<ParamField> constant_fields() const override;
   Status check_constants(const double* constants) const override;
-  int kept_size() const override { return static_cast<int>(kWalkNumbers) + (has_clock() ? 1 : 0); }
+  int kept_size() const override {
+    return static_cast<int>(Walk::size(sizes_)) + (has_clock() ? 1 : 0);
+  }
   bool reads_body_forces() const override { return false; }
 
   void place(Scene scene, Own own, Random& random) const override;
@@ -62,7 +62,8 @@ class Quadruped final : public Task {
  private:
   struct Foot {
     int site = 0;
-    double radius = 0.0;            // m
+    int box = -1;                   // geom, if it is a box
+    double radius = 0.0;            // m, of another geom
     int touches = 0, velocity = 0;  // indices of the sensors' numbers
   };
   struct Sensors {
@@ -71,16 +72,21 @@ class Quadruped final : public Task {
 
   Status bind_joints(const Model& model);
   Status bind_sensors(const Model& model);
-  Gait gait(Scene scene, const float* action, double* kept) const;
+  // feet: [F], filled; the result refers to it.
+  Gait gait(Scene scene, const float* action, double* kept, std::span<Gait::Foot> feet) const;
+  double sole_height(Scene scene, const Foot& foot, double height) const;
+  Walk walk_of(double* kept) const { return {kept, sizes_}; }
+  double& clock_of(double* kept) const { return kept[Walk::size(sizes_)]; }
   bool has_clock() const { return options_.gait_hz > 0.0; }
-  int clock_numbers() const { return has_clock() ? 2 : 0; }
   double ground(double x, double y) const { return terrain_ ? terrain_->height(x, y) : 0.0; }
 
   Options options_;
   std::shared_ptr<const Terrain> terrain_;  // null: a plane
   RewardConstants rewards_;
   Sensors sensors_;
-  std::array<Foot, kFeet> feet_;
+  RobotSizes sizes_;
+  std::vector<Foot> feet_;
+  double least_up_ = 0.0;  // of the trunk's z axis, upwards; less is a fall
   double dt_ = 0.0, mass_ = 0.0;
   int home_ = 0;  // key frame
   int imu_ = 0;   // site

@@ -11,11 +11,11 @@ double squared_length(double x, double y) { return x * x + y * y; }
 
 void add_joints(const Gait& gait, const RewardConstants& c, RewardNumbers& out) {
   double off_home = 0.0, off_pose = 0.0, torques = 0.0, squared_torques = 0.0;
-  for (std::size_t j = 0; j < kJoints; ++j) {
+  for (std::size_t j = 0; j < c.home.size(); ++j) {
     const double q = gait.joints[j], torque = gait.torques[j];
     out.dof_pos_limits += std::fmax(c.soft_low[j] - q, 0.0) + std::fmax(q - c.soft_high[j], 0.0);
     off_home += std::fabs(q - c.home[j]);
-    off_pose += squared(q - c.home[j]) * (j % 3 == 2 ? 0.1 : 1.0);  // knees may bend
+    off_pose += squared(q - c.home[j]) * c.pose_weights[j];
     torques += std::fabs(torque);
     squared_torques += squared(torque);
     out.energy += std::fabs(gait.joint_speeds[j]) * std::fabs(torque);
@@ -37,17 +37,17 @@ void add_feet(const Gait& gait, const RewardConstants& c, RewardNumbers& out) {
   }
 }
 
-// How well feet keep to a trot: diagonal pairs swing in turn, for half a stride each. A foot that
+// How well feet keep to the gait: each swings for half a stride, from its offset on. A foot that
 // should swing is paid for a sole as high as half a sine, and one that should stand for standing
 // still. In between, a ramp blends the two (periodic rewards as in Siekmann et al. 2021; the trot
 // of mjbatch 0.1.4's example go1_joystick.py).
-double trot(const Gait& gait, const RewardConstants& c, bool moves) {
-  constexpr std::array<double, kFeet> kOffset = {0.0, 0.5, 0.5, 0.0};  // of a stride
-  constexpr double kWidth = 0.035, kSlide = 0.05;                      // m; (m/s)^2
+double in_step(const Gait& gait, const RewardConstants& c, bool moves) {
+  constexpr double kWidth = 0.035, kSlide = 0.05;  // m; (m/s)^2
+  if (c.gait_offsets.empty()) return 0.0;
   double sum = 0.0;
-  for (std::size_t f = 0; f < kFeet; ++f) {
+  for (std::size_t f = 0; f < gait.feet.size(); ++f) {
     const Gait::Foot& foot = gait.feet[f];
-    const double wave = moves ? std::sin(2.0 * kPi * (gait.clock + kOffset[f])) : -1.0;
+    const double wave = moves ? std::sin(2.0 * kPi * (gait.clock + c.gait_offsets[f])) : -1.0;
     const double swings = std::fmin(std::fmax(0.5 + wave, 0.0), 1.0);
     const double low = std::fmax(c.gait_height * wave - foot.sole, 0.0);
     const double swing = foot.stands ? 0.0 : std::exp(-squared(low / kWidth));
@@ -55,7 +55,7 @@ double trot(const Gait& gait, const RewardConstants& c, bool moves) {
     const double stance = foot.stands ? std::exp(-speed / kSlide) : 0.0;
     sum += swings * swing + (1.0 - swings) * stance;
   }
-  return sum / kFeet;
+  return sum / static_cast<double>(gait.feet.size());
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ std::array<double, kRewardTerms> weighted(const RewardNumbers& weights,
   return out;
 }
 
-bool asks_to_walk(const std::array<double, 3>& command) {
+bool asks_to_walk(std::span<const double, 3> command) {
   return std::sqrt(squared_length(command[0], command[1]) + squared(command[2])) > 0.01;
 }
 
@@ -123,7 +123,7 @@ RewardNumbers reward_terms(const Gait& gait, const RewardConstants& c) {
   add_joints(gait, c, out);
   add_feet(gait, c, out);
   const bool walks = asks_to_walk(command);
-  out.gait = trot(gait, c, walks);
+  out.gait = in_step(gait, c, walks);
   if (walks) out.stand_still = 0.0;
   if (!walks) out.feet_slip = out.feet_height = out.feet_air_time = 0.0;
   return out;

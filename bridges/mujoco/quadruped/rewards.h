@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "broadloom/core/config_table.h"
@@ -10,7 +11,6 @@
 
 namespace broadloom::mujoco {
 
-inline constexpr int kJoints = 12, kFeet = 4;
 inline constexpr double kPi = 3.14159265358979323846;
 
 // One number per term: its value in a step, or its weight.
@@ -34,8 +34,10 @@ struct RewardNumbers {
     v("orientation", orientation, costs, "Weight of the trunk's squared tilt.");
     v("dof_pos_limits", dof_pos_limits, costs,
       "Weight of joint positions beyond soft_joint_limit of their ranges, rad.");
-    v("pose", pose, paid, "Weight of exp(-squared distance of the joints from home).");
-    v("termination", termination, costs, "Weight of a fall.");
+    v("pose", pose, paid,
+      "Weight of exp(-squared distance of the joints from home, by pose_weights).");
+    v("termination", termination, costs,
+      "Weight of a fall. A step's reward is never below 0, so other costs of a fall may hide it.");
     v("stand_still", stand_still, costs,
       "Weight of the distance from home while the command is to stand.");
     v("torques", torques, costs, "Weight of the torques' norms, L2 and L1, N m.");
@@ -62,10 +64,10 @@ struct Gait {
   std::array<double, 3> command;        // forward, left, m/s; turn, rad/s
   const double *local_velocity, *gyro;  // [3] of the trunk, in its own frame
   const double *velocity, *spin, *up;   // [3] of the trunk, in the world's frame; up: its z axis
-  const double *joints, *joint_speeds;  // [12]
-  const double* torques;                // [12]
-  const float* action;                  // [12]
-  const double* last_action;            // [12]
+  const double *joints, *joint_speeds;  // [J]
+  const double* torques;                // [J]
+  const float* action;                  // [J]
+  const double* last_action;            // [J]
   struct Foot {
     double height = 0.0;                  // m, of its middle above the ground below it
     double sole = 0.0;                    // m, likewise its lowest point
@@ -73,18 +75,20 @@ struct Gait {
     double air_time = 0.0, peak = 0.0;    // of the swing: s, m
     bool stands = false, lands = false;
   };
-  std::array<Foot, kFeet> feet;
+  std::span<const Foot> feet;
   double clock = 0.0;  // strides, from 0 to 1
   bool fell = false;
 };
 
 struct RewardConstants {
   double tracking_sigma = 0.25, max_foot_height = 0.1, gait_height = 0.06;
-  std::array<double, kJoints> home{}, soft_low{}, soft_high{};
+  std::vector<double> home, soft_low, soft_high;  // [J] rad
+  std::vector<double> pose_weights;               // [J]
+  std::vector<double> gait_offsets;               // [F] of a stride, or none without a gait
 };
 
 // Whether a command's norm is above 0.01; a smaller one means standing.
-bool asks_to_walk(const std::array<double, 3>& command);
+bool asks_to_walk(std::span<const double, 3> command);
 
 RewardNumbers reward_terms(const Gait& gait, const RewardConstants& constants);
 
