@@ -4,7 +4,9 @@
 PEER_PYTHON and PEER_EXAMPLE are those of run.sh. A training of ours is whole; the peer's ends when
 it has walked twice in a row, or after LONG seconds. Scores don't count as time. Keeps race.csv, a
 line for each policy that was scored; race_judge.py reads it. The same call goes on with a stopped
-race: what race.csv or WORK has whole isn't made again."""
+race: what race.csv or WORK has whole isn't made again. `walks` judges the example's 20 episodes,
+and the same of ours: 10 s and one command each. `walks_long` judges ours over 20 s with commands
+that change."""
 
 import json
 import os
@@ -24,12 +26,12 @@ FOLDER = EXPERIMENTS / "first-walk"
 ROOT = EXPERIMENTS.parent
 CONFIG = ROOT / "configs/quadruped_walk.toml"
 ROBOT = ROOT / "bridges/mujoco/quadruped/quadruped.xml"
-STEPS = 1_751_040  # 570 blocks; the config's 1.25 M leave more falls
 SLICE = 20  # seconds of the peer's training between two of its scores
-SEEDS = ["211", "212", "213", "214", "215"]
-LONG, LONGEST = 200, 400  # seconds of the peer; the first seed has more, to learn when it walks
+SEEDS = ["221", "222", "223", "224", "225"]
+LONG, LONGEST = 160, 500  # seconds of the peer; the first seed has more, to learn when it walks
 COLUMNS = ["seed", "who", "steps", "wall_s", "processor_s", "learner_share"]
 COLUMNS += ["episodes", "falls", "speed_error", "turn_error", "walks"]
+COLUMNS += ["falls_long", "speed_error_long", "turn_error_long", "walks_long"]
 
 
 def children():
@@ -53,7 +55,7 @@ def train(broadloom, run, seed):
     begin, used = time.time(), children()
     subprocess.run(
         [broadloom, "train", CONFIG, "--seed", str(seed), "--threads", "2"]
-        + ["--total_timesteps", str(STEPS), "--checkpoint_interval", "20"]
+        + ["--checkpoint_interval", "10"]
         + ["--keep_checkpoints", "0", "--log_interval", "8"]
         + ["--no-tensorboard", "--quiet", "--out", run],
         check=True,
@@ -70,13 +72,17 @@ def scored(broadloom, run, seed):
     block = lines[-1]["global_step"] // lines[-1]["iteration"]
     for file in sorted((run / "checkpoints").glob("*.safetensors")):
         wall = file.stat().st_mtime - took["begin"]
-        row = next(iter(score(broadloom, file, "timing.toml").values()))
-        falls = falls_of(row)
-        errors = [row["measures"][name]["value"] for name in ("speed_error", "turn_error")]
+        judged = judge(broadloom, file, "alike.toml")
+        judged += judge(broadloom, file, "timing.toml")
         steps = int(file.stem.split("_")[1]) * block
         processor = took["processor"] * wall / took["wall"]
-        yield [seed, "ours", steps, wall, processor, took["learner_share"], row["episodes"],
-               falls, *errors, walks(falls, *errors)]  # fmt: skip
+        yield [seed, "ours", steps, wall, processor, took["learner_share"], 20, *judged]
+
+
+def judge(broadloom, file, panel):
+    row = next(iter(score(broadloom, file, panel).values()))
+    errors = [row["measures"][name]["value"] for name in ("speed_error", "turn_error")]
+    return [falls_of(row), *errors, walks(falls_of(row), *errors)]
 
 
 def kept_peer(file, seed):
@@ -107,7 +113,7 @@ def peer(seed, seconds):
             in_a_row = in_a_row + 1 if walked else 0
             share = 1 - trained["rollout_s"] / took
             yield [seed, "mjbatch", trained["steps"], took, trained["processor_s"], share,
-                   scored["episodes"], scored["fell"], *errors, walked]  # fmt: skip
+                   scored["episodes"], scored["fell"], *errors, walked, *[""] * 4]  # fmt: skip
 
 
 def main():
