@@ -157,8 +157,8 @@ std::string words_of(const Need& need, const Place& place) {
     words += i == 0 ? "" : is_new ? ", or " : " or ";
     words += place.name(all[i].key);
     if (!is_last) continue;
-    const bool is_equal = values != kIsSet && values != kIsEmpty && !is_bound(values) &&
-                          !values.starts_with(kOther);
+    const bool is_equal =
+        values != kIsSet && values != kIsEmpty && !is_bound(values) && !values.starts_with(kOther);
     words += (is_equal ? " = " : " ") + values;
   }
   return words;

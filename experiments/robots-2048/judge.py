@@ -95,7 +95,8 @@ def verdicts():
     slow = "not judged: other work shared the cores" if SHARED else not 9000 <= rate <= 20000
     judged.append(("6", "steps a second", f"{rate:,.0f}", slow))
     agree = re.search(r"All ([\d,]+) fields that must agree do", rerun)
-    judged.append(("7", "fields of the rerun that must agree", agree[1] if agree else "", not agree))
+    fields = agree[1] if agree else ""
+    judged.append(("7", "fields of the rerun that must agree", fields, not agree))
     summary = re.search(r"(\d+) errors?, (\d+) warnings?, .*", audit)
     quiet = summary[1] == summary[2] == "0" and all(
         not row["name"] for row in faults if row["fault"] == "none"

@@ -8,12 +8,11 @@ for name in ("even", "mild", *BEYOND):
     print(f"| {name} |", " | ".join(row), "|")
 for name in ("even", "mild", *BEYOND):
     row = cells[name, "as_trained"]
-    words = BEYOND.get(name, ""), "" if name == "even" else points(change(name))
+    against_even = "" if name == "even" else points(change(name))
     middle, low, high = (float(row[f"speed_error{end}"]) for end in ("", " low", " high"))
-    print(
-        " ".join(f"| {name} | {words[0]} | {words[1]} | {row['fell']} of {row['episodes']} |".split()),
-        f"{middle:.2f} [{low:.2f}, {high:.2f}] |",
-    )
+    texts = [name, BEYOND.get(name, ""), against_even, f"{row['fell']} of {row['episodes']}"]
+    line = f"| {' | '.join(texts)} | {middle:.2f} [{low:.2f}, {high:.2f}] |"
+    print(" ".join(line.split()))  # one blank where a cell is empty
 for row in faults:
     if row["name"]:
         planted = row["fault"].replace("_", ", ")

@@ -55,8 +55,7 @@ Status look_at_task(const Trainer& trainer, const AdviceOptions& options,
                     AdviceBudget& total_budget, AdviceEvidence& evidence) {
   total_budget.tell("looking at the task");
   const double begin = total_budget.elapsed();
-  const Result<UntrainedPolicy> untrained =
-      play_untrained(trainer, kEvalEpisodes, options.threads);
+  const Result<UntrainedPolicy> untrained = play_untrained(trainer, kEvalEpisodes, options.threads);
   if (!untrained.ok()) return untrained.status();
   const EnvSpec& spec = trainer.spec();
   evidence.untrained = untrained.value().mean_return;

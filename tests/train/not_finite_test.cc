@@ -68,9 +68,7 @@ class NotFinite : public InFolder, public ::testing::WithParamInterface<Scene> {
   }
 
   // `eval`, `watch`, `export`.
-  Status played() const {
-    return LoadedPolicy::load(find_checkpoint(path()).value()).status();
-  }
+  Status played() const { return LoadedPolicy::load(find_checkpoint(path()).value()).status(); }
 
   // --init --init_optimizer.
   Status begun(const Config& config) const {
@@ -97,8 +95,11 @@ class NotFinite : public InFolder, public ::testing::WithParamInterface<Scene> {
 };
 
 TEST_P(NotFinite, NamesFileAndTensor) {
-  Overrides keys{{"num_envs", "4"},     {"num_steps", "8"},       {"minibatch_size", "16"},
-                 {"hidden_sizes", "8"}, {"total_timesteps", "640"}};
+  Overrides keys{{"num_envs", "4"},
+                 {"num_steps", "8"},
+                 {"minibatch_size", "16"},
+                 {"hidden_sizes", "8"},
+                 {"total_timesteps", "640"}};
   const Config config = resolved(add_overrides(keys, GetParam().keys));
   const std::unique_ptr<Trainer> trainer = trainer_of(config);
   run(*trainer, 2);
