@@ -11,7 +11,7 @@
 namespace broadloom::cli {
 namespace {
 
-// What lines write between two changes of the clock.
+// The lines of work, with a clock that stands still between two waits.
 class Lines : public testing::Test {
  protected:
   Now now() {
