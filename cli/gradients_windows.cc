@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/policy_isa.h"
 #include "cli/progress.h"
+#include "research/report/gradients_json.h"
 
 namespace broadloom::cli {
 namespace {
@@ -42,6 +43,7 @@ Json windows_json(const Policy& policy, const WindowsCommand& command,
                {"command", command.arguments},
                {"env_id", policy.spec.id},
                {"recurrent", policy.config.recurrent},
+               {"policy", network_json(policy.config)},
                {"global_step", policy.origin.global_step},
                {"blocks", command.settings.blocks}};
   json["windows"] = Json::array();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <utility>
 
 #include "broadloom/core/escape.h"
 #include "cli/console.h"
@@ -29,18 +30,20 @@ std::string progress_text(const Progress& progress) {
 
 }  // namespace
 
-StatusLine::StatusLine(std::FILE* stream, bool quiet, std::chrono::milliseconds apart)
+StatusLine::StatusLine(std::FILE* stream, bool quiet, std::chrono::milliseconds apart, Now now)
     : stream_(stream),
       quiet_(quiet),
       live_(is_terminal(stream)),
-      apart_(live_ ? std::chrono::milliseconds(100) : apart) {}
+      apart_(live_ ? std::chrono::milliseconds(100) : apart),
+      now_(std::move(now)),
+      written_at_(now_()) {}
 
-bool StatusLine::is_due() const { return !quiet_ && Clock::now() - written_at_ >= apart_; }
+bool StatusLine::is_due() const { return !quiet_ && now_() - written_at_ >= apart_; }
 
 void StatusLine::write(const std::string& text) {
   if (quiet_) return;
   shown_ = true;
-  written_at_ = Clock::now();
+  written_at_ = now_();
   // "\x1b[K" clears what a longer line left behind.
   const std::string plain = terminal_text(text);
   put(live_ ? "\r" + plain + "\x1b[K" : plain + "\n");
@@ -77,7 +80,8 @@ void ProgressLine::finish() {
   line_.end();
 }
 
-ShareLine::ShareLine(bool quiet) : line_(stderr, quiet, std::chrono::seconds(10)) {}
+ShareLine::ShareLine(bool quiet, std::FILE* stream, Now now)
+    : line_(stream, quiet, std::chrono::seconds(10), now), now_(std::move(now)), start_(now_()) {}
 
 void ShareLine::show(const std::string& what, double share) {
   if (line_.is_due()) line_.write(fmt::format("{:3.0f} %  {}", 100.0 * share, what));
@@ -91,8 +95,7 @@ void ShareLine::show_first(const std::string& what, double seconds) {
 
 void ShareLine::show_rest(const std::string& what, double share) {
   if (!line_.is_due() || !(share > 0.0)) return;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double seconds = std::chrono::duration<double>(now_() - start_).count();
   line_.write(fmt::format("{:3.0f} %  {}, {} left", 100.0 * share, what,
                           clock_text(seconds * (1.0 - share) / share)));
 }
@@ -101,7 +104,7 @@ void ShareLine::show_episodes(std::int64_t played, std::int64_t episodes) {
   const std::string what =
       fmt::format("{} of {} episodes played", with_commas(played), with_commas(episodes));
   if (played == 0) {
-    start_ = std::chrono::steady_clock::now();  // training may have gone before
+    start_ = now_();  // training may have gone before
     show(what, 0.0);
   } else {
     show_rest(what, static_cast<double>(played) / static_cast<double>(episodes));

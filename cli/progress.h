@@ -4,17 +4,22 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "broadloom/train/run.h"
 
 namespace broadloom::cli {
 
+// The present, which tests move.
+using Now = std::function<std::chrono::steady_clock::time_point()>;
+
 // A line of progress. On a terminal it is rewritten at most ten times a second; elsewhere plain
 // lines are written, with the interval `apart`. Writes nothing if `quiet`.
 class StatusLine {
  public:
-  StatusLine(std::FILE* stream, bool quiet, std::chrono::milliseconds apart);
+  StatusLine(std::FILE* stream, bool quiet, std::chrono::milliseconds apart,
+             Now now = std::chrono::steady_clock::now);
 
   // False shortly after a line, and shortly after the work began.
   bool is_due() const;
@@ -23,8 +28,6 @@ class StatusLine {
   void clear();  // erases the live line
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void put(const std::string& text);
 
   std::FILE* stream_;
@@ -32,7 +35,8 @@ class StatusLine {
   bool live_;
   bool shown_ = false;
   std::chrono::milliseconds apart_;
-  Clock::time_point written_at_ = Clock::now();
+  Now now_;
+  std::chrono::steady_clock::time_point written_at_;
 };
 
 // The progress of a training run.
@@ -51,10 +55,11 @@ class ProgressLine {
   Progress last_{};
 };
 
-// The share of work done, on standard error. Erases its line at the end.
+// The share of work done, on standard error by default. Erases its line at the end.
 class ShareLine {
  public:
-  explicit ShareLine(bool quiet);
+  explicit ShareLine(bool quiet, std::FILE* stream = stderr,
+                     Now now = std::chrono::steady_clock::now);
   ~ShareLine() { clear(); }
   ShareLine(const ShareLine&) = delete;
   ShareLine& operator=(const ShareLine&) = delete;
@@ -69,7 +74,8 @@ class ShareLine {
 
  private:
   StatusLine line_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Now now_;
+  std::chrono::steady_clock::time_point start_;
 };
 
 // For RunHooks::on_panel: shows the panel after training. The run is saved by then, so Ctrl-C ends

@@ -246,7 +246,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
   if (!record.empty()) tell("Recorded as: {}\n", record);
   if (summary.finished) {
     tell("Next: {} eval {}{}{}\n", program_name(), shell_word(summary.run_dir),
-         panel ? " --panel " + shell_word(summary.run_dir + "/panel.toml") : "", allow);
+         panel ? " --panel " + shell_word(summary.run_dir + "/" + RunFolder::kPanel) : "", allow);
   }
 }
 

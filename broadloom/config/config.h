@@ -363,9 +363,7 @@ void Config::visit_fields(Visitor&& visitor) {
     return mark.needs("algorithm", "ppo or pqn or ppo_rnd");
   };
   v.group("Advantages and loss");
-  v("gamma", gamma,
-    KeyMark(Role::kLearning).needs("norm_reward = true or algorithm", "ppo or pqn or ppo_rnd"),
-    Range{0.0, 1.0}, "Discount per step.");
+  v("gamma", gamma, for_drawn(Role::kLearning), Range{0.0, 1.0}, "Discount per step.");
   v("gae_lambda", gae_lambda,
     for_drawn(Role::kLearning)
         .needs("gamma or algorithm = ppo_rnd", kAboveZero)
@@ -555,7 +553,7 @@ void Config::visit_fields(Visitor&& visitor) {
 
   v.group("Normalisation");
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
-  v("norm_reward", norm_reward, Role::kLearning,
+  v("norm_reward", norm_reward, for_drawn(Role::kLearning),
     "Scale rewards by the running standard deviation of discounted returns.");
   v("norm_value", norm_value,
     later(Role::kLearning).needs("algorithm", "ppo").needs("device", "cpu"),
@@ -574,8 +572,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "obs_eps is added to the variance, or to its root (RSL-RL, skrl).");
   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{0.0},
     "Normalised observations are clipped to +- this; 0: not.");
-  v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},
-    "Scaled rewards are clipped to +- this.");
+  v("clip_reward", clip_reward, for_drawn(Role::kLearning).needs("norm_reward", "true"),
+    Range{1e-6}, "Scaled rewards are clipped to +- this.");
   v("reward_scale", reward_scale, for_drawn(later(Role::kLearning)), Range{1e-9, 1e9},
     "Factor of the rewards that the update learns from; reported returns do not change.");
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -64,20 +65,30 @@ std::vector<std::string> alternatives(std::string_view text) {
   return out;
 }
 
-constexpr std::string_view kAbove = "above ", kBelow = "below ";
+constexpr std::string_view kAbove = "above ", kBelow = "below ", kOther = "other than ";
 
 bool is_bound(std::string_view values) {
   return values.starts_with(kAbove) || values.starts_with(kBelow);
 }
 
+// The end of a stratum's range, "0.4..0.6", that decides whether one of its numbers passes a bound.
+std::string_view deciding_end(std::string_view text, bool is_high) {
+  constexpr std::string_view kTo = "..";
+  const std::size_t place = text.find(kTo);
+  if (place == std::string_view::npos) return text;
+  return is_high ? text.substr(place + kTo.size()) : text.substr(0, place);
+}
+
 bool is_among(std::string_view values, const std::string& text) {
   if (values == kIsSet || values == kIsEmpty) return text.empty() == (values == kIsEmpty);
+  if (values.starts_with(kOther)) return text != values.substr(kOther.size());
   if (is_bound(values)) {
     static_assert(kAbove.size() == kBelow.size());
+    const bool is_above = values.starts_with(kAbove);
     double bound = 0.0, number = 0.0;
-    const bool are_numbers =
-        parse_text(values.substr(kAbove.size()), bound).ok() && parse_text(text, number).ok();
-    return are_numbers && (values.starts_with(kAbove) ? number > bound : number < bound);
+    const bool are_numbers = parse_text(values.substr(kAbove.size()), bound).ok() &&
+                             parse_text(deciding_end(text, is_above), number).ok();
+    return are_numbers && (is_above ? number > bound : number < bound);
   }
   const std::vector<std::string> all = alternatives(values);
   return std::find(all.begin(), all.end(), text) != all.end();
@@ -123,30 +134,59 @@ const Need* unmet(const FieldInfo& field, const Texts& texts) {
   return nullptr;
 }
 
+// The values of keys, of the config or of episodes, and whole names of the keys.
+struct Place {
+  std::string prefix;  // "env."; empty for the config's own keys
+  Texts texts;
+  // For a stratum, whose ranges replace values of the options.
+  std::string stratum_prefix = {};  // "strata.easy."
+  std::set<std::string, std::less<>> drawn = {};
+
+  std::string name(const std::string& key) const {
+    return (drawn.contains(key) ? stratum_prefix : prefix) + key;
+  }
+};
+
+std::string words_of(const Need& need, const Place& place) {
+  const std::vector<Condition> all = conditions(need);
+  std::string words;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string& values = all[i].values;
+    const bool is_new = i > 0 && all[i - 1].values != values;
+    const bool is_last = i + 1 == all.size() || all[i + 1].values != values;
+    words += i == 0 ? "" : is_new ? ", or " : " or ";
+    words += place.name(all[i].key);
+    if (!is_last) continue;
+    const bool is_equal =
+        values != kIsSet && values != kIsEmpty && !is_bound(values) && !values.starts_with(kOther);
+    words += (is_equal ? " = " : " ") + values;
+  }
+  return words;
+}
+
 std::string refusal_of(const std::string& name, const std::string& text, const Need& need,
-                       const Texts& texts, std::string_view prefix) {
+                       const Place& place) {
   std::string present;
   for (const auto& [key, values] : conditions(need)) {
-    const std::string& other = texts.find(key)->second;
-    present += (present.empty() ? "" : " and ") + std::string(prefix) + key;
+    const std::string& other = place.texts.find(key)->second;
+    present += (present.empty() ? "" : " and ") + place.name(key);
     present += other.empty() ? " is not set" : " = " + other;
   }
   const bool may_set = need.keys != kActions && need.keys != kObservations;
   return name + ": got " + text + ", but it does nothing while " + present + "; it needs " +
-         need_words(need, prefix) + ". " + (may_set ? "Set that, or leave " : "Leave ") + name +
+         words_of(need, place) + ". " + (may_set ? "Set that, or leave " : "Leave ") + name +
          " out";
 }
 
-KeyUse use_of(std::string_view prefix, const FieldInfo& field, const Texts& texts,
-              const std::string& usual) {
-  const std::string name = std::string(prefix) + field.name;
+KeyUse use_of(const FieldInfo& field, const Place& place, const std::string& usual) {
+  const std::string name = place.name(field.name);
   KeyUse use{.key = name, .acts = true, .refusal = {}};
-  const Need* const need = unmet(field, texts);
+  const Need* const need = unmet(field, place.texts);
   if (need == nullptr) return use;
-  const std::string& text = texts.find(field.name)->second;
+  const std::string& text = place.texts.find(field.name)->second;
   use.acts = false;
   if ((text != field.default_text && text != usual) || need->at_default) {
-    use.refusal = refusal_of(name, text, *need, texts, prefix);
+    use.refusal = refusal_of(name, text, *need, place);
   }
   return use;
 }
@@ -165,16 +205,34 @@ std::string usual_form(const std::string& type, const std::string& text) {
   return is_number && parse_text(text, number).ok() ? to_text(number) : text;
 }
 
-// Whether each stratum draws that constant, so that no episode has the environment's own.
-bool all_strata_draw(const Overrides& overrides, const std::string& constant) {
-  std::map<std::string, bool> draws;  // by stratum
-  for (const auto& [key, text] : overrides) {
-    if (!is_strata_key(key)) continue;
-    const StrataKey parts = split_strata_key(key);
-    draws[parts.stratum] |= parts.field == constant;
+// The values that episodes have: those of each stratum, or without strata those of the options or
+// disturbances alone. Their keys are `prefix` and a field's name.
+std::vector<Place> places_of(const std::vector<FieldInfo>& fields, const std::string& prefix,
+                             const Overrides& overrides) {
+  Place plain{prefix, {}};
+  for (const FieldInfo& field : fields) {
+    plain.texts[field.name] = usual_form(field.type, field.default_text);
   }
-  return !draws.empty() &&
-         std::all_of(draws.begin(), draws.end(), [](const auto& one) { return one.second; });
+  for (const auto& [key, text] : overrides) {
+    const std::string name = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
+    for (const FieldInfo& field : fields) {
+      if (field.name == name) plain.texts[name] = usual_form(field.type, text);
+    }
+  }
+  std::map<std::string, Place> strata;
+  for (const auto& [key, text] : overrides) {
+    if (prefix != kOptionPrefix || !is_strata_key(key)) continue;
+    const StrataKey parts = split_strata_key(key);
+    Place& stratum = strata.try_emplace(parts.stratum, plain).first->second;
+    stratum.stratum_prefix = "strata." + parts.stratum + ".";
+    if (!plain.texts.contains(parts.field)) continue;  // such as its weight
+    stratum.drawn.insert(parts.field);
+    stratum.texts[parts.field] = plain_strata_text(text);
+  }
+  if (strata.empty()) return {plain};
+  std::vector<Place> places;
+  for (auto& [name, stratum] : strata) places.push_back(std::move(stratum));
+  return places;
 }
 
 // A constant of the environment that every stratum draws. Its last value counts.
@@ -192,47 +250,36 @@ KeyUse drawn_use(const std::string& name, const Overrides& overrides, const Fiel
   return use;
 }
 
-// Adds the uses of environment options or disturbances. Their keys are `prefix` and a field's name.
-// An option also acts if strata draw the value that it needs.
+// Adds the uses of environment options or disturbances, and of strata. An option acts if it does in
+// one of the strata that do not draw it.
 void add_option_uses(const std::vector<FieldInfo>& fields, const std::string& prefix,
                      const Overrides& overrides, std::vector<KeyUse>& uses) {
-  Texts texts;
+  const std::vector<Place> places = places_of(fields, prefix, overrides);
   for (const FieldInfo& field : fields) {
-    texts[field.name] = usual_form(field.type, field.default_text);
-  }
-  for (const auto& [key, text] : overrides) {
-    const std::string name = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
-    for (const FieldInfo& field : fields) {
-      if (field.name == name) texts[name] = usual_form(field.type, text);
-      if (is_strata_key(key) && key.ends_with("." + field.name)) texts.erase(field.name);
+    const std::string name = prefix + field.name;
+    const std::string usual = usual_form(field.type, field.default_text);
+    const bool has_needs = field.facts.needs[0].keys != nullptr;
+    std::optional<KeyUse> option;
+    for (const Place& place : places) {
+      if (place.drawn.contains(field.name)) {
+        if (has_needs) uses.push_back(use_of(field, place, usual));
+      } else if (KeyUse use = use_of(field, place, usual); !option || use.acts) {
+        option = std::move(use);
+      }
     }
-  }
-  for (const FieldInfo& field : fields) {
-    if (!sets(overrides, prefix + field.name)) continue;
-    if (prefix == kOptionPrefix && all_strata_draw(overrides, field.name)) {
-      uses.push_back(drawn_use(prefix + field.name, overrides, field));
+    if (!sets(overrides, name)) continue;
+    if (!option) {
+      uses.push_back(drawn_use(name, overrides, field));
+    } else if (has_needs) {
+      uses.push_back(*option);
     }
-    if (!texts.contains(field.name) || field.facts.needs[0].keys == nullptr) continue;
-    uses.push_back(use_of(prefix, field, texts, usual_form(field.type, field.default_text)));
   }
 }
 
 }  // namespace
 
 std::string need_words(const Need& need, std::string_view prefix) {
-  const std::vector<Condition> all = conditions(need);
-  std::string words;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string& values = all[i].values;
-    const bool is_new = i > 0 && all[i - 1].values != values;
-    const bool is_last = i + 1 == all.size() || all[i + 1].values != values;
-    words += i == 0 ? "" : is_new ? ", or " : " or ";
-    words += std::string(prefix) + all[i].key;
-    if (!is_last) continue;
-    const bool is_equal = values != kIsSet && values != kIsEmpty && !is_bound(values);
-    words += (is_equal ? " = " : " ") + values;
-  }
-  return words;
+  return words_of(need, Place{std::string(prefix), {}});
 }
 
 std::string needs_sentence(const KeyFacts& facts) {
@@ -252,11 +299,12 @@ std::string help_of(const FieldInfo& field) {
 
 std::vector<KeyUse> key_uses(const Overrides& overrides, const Config& config, const Config& usual,
                              const EnvSpec& spec) {
-  const Texts texts = texts_of(config, &spec), usual_texts = texts_of(usual, &spec);
+  const Place place{"", texts_of(config, &spec)};
+  const Texts usual_texts = texts_of(usual, &spec);
   std::vector<KeyUse> uses;
   for (const FieldInfo& field : list_fields(config)) {
     if (!sets(overrides, field.name) || field.facts.needs[0].keys == nullptr) continue;
-    uses.push_back(use_of("", field, texts, usual_texts.find(field.name)->second));
+    uses.push_back(use_of(field, place, usual_texts.find(field.name)->second));
   }
   if (const Result<std::vector<FieldInfo>> options =
           list_env_options(config.env_id, config.env_options);

@@ -35,7 +35,8 @@ struct Need {
   // One key, or "norm_obs or norm_reward": any of them; null: none. A key may have its own value:
   // "lr_schedule or algorithm = pqn".
   const char* keys = nullptr;
-  const char* values = nullptr;  // "adaptive", "ppo or ppo_rnd", "above 1", "below 0", kIsSet...
+  // "adaptive", "ppo or ppo_rnd", "above 1", "below 0", "other than flat", kIsSet...
+  const char* values = nullptr;
   // Whether a user who gives the key its default is refused, too: it says what will not be done.
   bool at_default = false;
   // "block": only this value of the key, or these, has the need; null: each.

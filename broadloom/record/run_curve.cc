@@ -115,7 +115,7 @@ std::string differing_lengths(const SeedCurves& line) {
 }  // namespace
 
 Result<Curve> read_curve(const std::string& run_dir) {
-  const std::string path = run_dir + "/metrics.jsonl";
+  const std::string path = run_dir + "/" + RunFolder::kMetrics;
   Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
   Curve curve;

@@ -79,8 +79,8 @@ bool is_plain(const fs::directory_entry& entry, fs::file_type type) {
 
 // Whether a run writes a file of this name atomically.
 bool is_written_whole(std::string_view name) {
-  return name == "manifest.json" || name == "best.safetensors" || name == "panel.toml" ||
-         name == "teacher.safetensors" || name == "ledger_line.json" ||
+  return name == RunFolder::kManifest || name == RunFolder::kBest || name == RunFolder::kPanel ||
+         name == RunFolder::kTeacher || name == RunFolder::kLedgerLine ||
          (name.starts_with("panel-") && name.ends_with(".json")) || is_checkpoint_name(name);
 }
 

@@ -14,6 +14,11 @@ namespace broadloom {
 
 class RunFolder {
  public:
+  // Names of files that are written whole, and of the log of training.
+  static constexpr const char *kManifest = "manifest.json", *kPanel = "panel.toml",
+                              *kBest = "best.safetensors", *kTeacher = "teacher.safetensors",
+                              *kLedgerLine = "ledger_line.json", *kMetrics = "metrics.jsonl";
+
   RunFolder() = default;  // no folder
   // Makes the folder atomically: `fill` fills a hidden sibling, which is then renamed. An existing
   // folder must be empty.
@@ -27,16 +32,16 @@ class RunFolder {
   static Result<RunFolder> open(const std::string& dir);
 
   const std::string& dir() const { return dir_; }
-  std::string manifest_path() const { return dir_ + "/manifest.json"; }
-  std::string metrics_path() const { return dir_ + "/metrics.jsonl"; }
+  std::string manifest_path() const { return path_of(kManifest); }
+  std::string metrics_path() const { return path_of(kMetrics); }
   std::string eval_path() const { return dir_ + "/eval.jsonl"; }
   // Written by `broadloom eval`, which may run during training.
   std::string command_eval_path() const { return dir_ + "/eval_command.jsonl"; }
   std::string hashes_path() const { return dir_ + "/hashes.bin"; }
-  std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
-  std::string panel_path() const { return dir_ + "/panel.toml"; }
+  std::string ledger_line_path() const { return path_of(kLedgerLine); }
+  std::string panel_path() const { return path_of(kPanel); }
   // A copy of the checkpoint of the run's teacher.
-  std::string teacher_path() const { return dir_ + "/teacher.safetensors"; }
+  std::string teacher_path() const { return path_of(kTeacher); }
   std::string lock_path() const { return dir_ + "/lock"; }
   // Whether it is the name of an event file. A checkpoint names the file to truncate.
   static bool is_events_name(std::string_view name);
@@ -46,7 +51,7 @@ class RunFolder {
   std::string new_events_path() const;
   std::string checkpoint_path(std::int64_t iteration) const;
   // A copy of the checkpoint whose evaluation in training was the best so far.
-  std::string best_path() const { return dir_ + "/best.safetensors"; }
+  std::string best_path() const { return path_of(kBest); }
 
   // Locks the run for training. kIo if another process trains it; the message names it. kCorrupt if
   // a link would lead writes into another folder.
@@ -63,6 +68,7 @@ class RunFolder {
 
  private:
   explicit RunFolder(std::string dir) : dir_(std::move(dir)) {}
+  std::string path_of(const char* name) const { return dir_ + "/" + name; }
 
   std::string dir_;
 };

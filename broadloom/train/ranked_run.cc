@@ -131,7 +131,9 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   if (!resolved.ok()) return ranks.agree(resolved.status());
   RankedRun run{resolved.take(), isa};
   if (!teacher_bytes.empty()) {
-    run.teacher = {teacher_path, std::make_shared<const std::string>(std::move(teacher_bytes))};
+    Result<TeacherFile> teacher = TeacherFile::parse(std::move(teacher_bytes), teacher_path);
+    if (!teacher.ok()) return ranks.agree(teacher.status());
+    run.teacher = teacher.take();
   }
   return std::optional<RankedRun>(std::move(run));
 }

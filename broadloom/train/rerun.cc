@@ -213,7 +213,7 @@ Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& pa
 Result<TeacherFile> recorded_teacher(const Json& recorded, const std::string& place,
                                      const std::string& folder) {
   const PolicySource wanted = policy_source_of(recorded);
-  std::vector<std::string> places{folder + "/teacher.safetensors", wanted.file};
+  std::vector<std::string> places{folder + "/" + RunFolder::kTeacher, wanted.file};
   if (!place.empty()) places = {place};
   const std::string step =
       fmt::format("its checkpoint of step {}, if the run trained on since", wanted.global_step);

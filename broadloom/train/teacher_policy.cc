@@ -143,7 +143,7 @@ Result<TeacherFile> read_file_at(const std::string& run_or_checkpoint) {
   if (!found.ok()) return found.status();
   Result<std::string> bytes = read_file(found.value().path);
   if (!bytes.ok()) return bytes.status();
-  return TeacherFile{found.value().path, std::make_shared<const std::string>(bytes.take())};
+  return TeacherFile::parse(bytes.take(), found.value().path);
 }
 
 struct LoadedTeacher {
@@ -161,26 +161,28 @@ Result<PolicySource> teacher_source(const Checkpoint& checkpoint, const std::str
 }
 
 Result<LoadedTeacher> load(const TeacherFile& file) {
-  const FoundCheckpoint found{{}, file.path};
-  const Result<Checkpoint> checkpoint = parse_checkpoint(*file.bytes, file.path);
-  if (!checkpoint.ok()) return with_advice(checkpoint.status(), found);
-  Result<PolicySource> source = teacher_source(checkpoint.value(), file.path);
+  Result<PolicySource> source = teacher_source(*file.checkpoint, file.path);
   if (!source.ok()) return source.status();
   Result<std::unique_ptr<LoadedPolicy>> policy =
-      LoadedPolicy::load(found, checkpoint.value(), PolicySpaces::kTrained);
+      LoadedPolicy::load({{}, file.path}, *file.checkpoint, PolicySpaces::kTrained);
   if (!policy.ok()) return policy.status();
   return LoadedTeacher{policy.take(), source.take()};
 }
 
 Result<std::string> hash_of(const TeacherFile& file) {
-  const Result<Checkpoint> checkpoint = parse_checkpoint(*file.bytes, file.path);
-  if (!checkpoint.ok()) return checkpoint.status();
-  const Result<PolicySource> source = teacher_source(checkpoint.value(), file.path);
+  const Result<PolicySource> source = teacher_source(*file.checkpoint, file.path);
   if (!source.ok()) return source.status();
   return teacher_hash(source.value());
 }
 
 }  // namespace
+
+Result<TeacherFile> TeacherFile::parse(std::string bytes, const std::string& path) {
+  Result<Checkpoint> checkpoint = parse_checkpoint(bytes, path);
+  if (!checkpoint.ok()) return checkpoint.status();
+  return TeacherFile{path, std::make_shared<const std::string>(std::move(bytes)),
+                     std::make_shared<const Checkpoint>(checkpoint.take())};
+}
 
 Teacher TeacherPolicy::labels() const {
   const Policy view = policy->view();
@@ -207,7 +209,7 @@ Result<std::optional<TeacherFile>> read_teacher_file(const Config& config) {
                     config.algorithm));
   }
   Result<TeacherFile> file = read_file_at(config.teacher);
-  if (!file.ok()) return with_key(file.status());
+  if (!file.ok()) return with_key(with_advice(file.status(), {}));
   return std::optional<TeacherFile>(file.take());
 }
 

@@ -8,17 +8,22 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/rollout/teacher.h"
 
 namespace broadloom {
 
-// A checkpoint's bytes, read once: its copy and all trainers have the same policy. The cells of a
-// study share them.
+// A checkpoint, read and parsed once: its copy and all trainers have the same policy. The cells of
+// a study share it.
 struct TeacherFile {
   std::string path;
-  std::shared_ptr<const std::string> bytes;  // not null
+  std::shared_ptr<const std::string> bytes;      // not null
+  std::shared_ptr<const Checkpoint> checkpoint;  // their content; not null
+
+  // path: for messages. Errors of parse_checkpoint().
+  static Result<TeacherFile> parse(std::string bytes, const std::string& path);
 };
 
 struct TeacherPolicy {
@@ -35,7 +40,7 @@ struct TeacherPolicy {
 };
 
 // Reads the file that a config names; nullopt if its algorithm has no teacher. kInvalidConfig if it
-// names none, kNotFound, kIo.
+// names none, kNotFound, kIo, kCorrupt.
 Result<std::optional<TeacherFile>> read_teacher_file(const Config& config);
 
 // Reads the recorded teacher from the first of the places (runs or checkpoints) that has it. The
@@ -50,7 +55,7 @@ Result<TeacherFile> find_teacher(const PolicySource& recorded,
 Result<std::optional<TeacherFile>> teacher_of_run(const RunFolder& folder, const Config& config);
 
 // Makes the teacher of a config. null: its algorithm has none. file: nullopt reads the one that the
-// config names. kNotFound, kIo or kCorrupt for that file; kMismatch if its task or its actions are
+// config names, with its errors. kMismatch if its task or its actions are
 // others, if no observation of spec has what it read, or if it has a memory.
 Result<std::unique_ptr<TeacherPolicy>> make_teacher(const Config& config, const EnvSpec& spec,
                                                     const std::optional<TeacherFile>& file = {});

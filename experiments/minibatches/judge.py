@@ -13,7 +13,7 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, iqm, other_is, quantile  # noqa: E402
+from fair import Arm, call, gain, other_is  # noqa: E402
 from rows import read, together, write, write_verdicts  # noqa: E402
 
 SETTINGS = {"shuffle": ("shuffle",), "pqn": ("update_epochs", "num_minibatches")}
@@ -46,12 +46,10 @@ def arms_of(kept, rng):
 
 
 def pair_row(what, base, other, rng):
-    gap = [iqm(a) - iqm(b) for a, b in zip(other.draws, base.draws, strict=True)]
+    _ = other.draws  # first, as when the kept results were drawn
+    gained = gain(base, other)
     *chances, result = call(base, other, rng)
-    return [
-        *what, other.middle - base.middle, quantile(gap, 0.025), quantile(gap, 0.975),
-        *chances, other_is(result),
-    ]  # fmt: skip
+    return [*what, *gained, *chances, other_is(result)]
 
 
 def pairs_of(arms, rng):

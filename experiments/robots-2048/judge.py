@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""judge.py: the plan's predictions by the kept files, into results/verdicts.csv, and the page's
-tables as Markdown."""
+"""judge.py: the plan's predictions by the kept files, into results/verdicts.csv. page.py prints the
+page's tables."""
 
 import json
 import math
@@ -13,7 +13,13 @@ from rows import read, write_verdicts  # noqa: E402
 
 RESULTS = Path(__file__).resolve().parent / "results"
 SHARED = True  # whether other work shared the cores of the kept run
-BEYOND = "slippery pushed fast steep stairs".split()
+BEYOND = {  # strata of the panel, and what is beyond training in each
+    "slippery": "friction times 0.2 to 0.4, not 0.7 to 1.7",
+    "pushed": "pushes by 2 to 3, not up to 1 (`push_speed`)",
+    "fast": "commands up to 2, 1 and 2, not 1, 0.5 and 1",
+    "steep": "slopes and rough ground of levels 6 to 8, not 1 to 3",
+    "stairs": "stairs of levels 3 to 5",
+}
 LOUD = {  # the check that must speak of each fault
     "commands": "same_tasks",
     "column": "same_tasks",
@@ -63,53 +69,44 @@ def error(name):
     return float(cells["even", "as_trained"][name])
 
 
-judged = [
-    ("1", f"success of {name}, as trained", per_cent(share(name)), share(name)[0] <= 0.8)
-    for name in ("even", "mild")
-]
-speed, turn = error("speed_error"), error("turn_error")
-judged += [
-    ("2", "off its speed on even, m/s", f"{speed:.2f}", speed >= 0.25),
-    ("2", "off its turning on even, rad/s", f"{turn:.2f}", turn >= 0.35),
-]
-for name in ("slippery", "pushed", "stairs"):
-    judged.append(("3", f"{name} against even", points(change(name)), not costs(name)))
-hardest = min(BEYOND, key=lambda name: share(name)[0])
-judged.append(("3", "the hardest of the five", hardest, hardest != "stairs"))
-for name in ("late", "noisy"):
-    found = change("even", name)
-    lost = round(-found[0], 6)  # .85 - 1 is a bit below -.15
-    judged.append(("4", f"even, {name}, against even", points(found), lost > 0.15))
-both = change("pushed", "late")
-least = min(change("pushed"), change("even", "late"))
-judged.append(("5", "pushed and late against even", points(both), both[0] >= least[0]))
-rate = record["speed"]["steps_per_second"]
-slow = "not judged: other work shared the cores" if SHARED else not 9000 <= rate <= 20000
-judged.append(("6", "steps a second", f"{rate:,.0f}", slow))
-agree = re.search(r"All ([\d,]+) fields that must agree do", rerun)
-judged.append(("7", "fields of the rerun that must agree", agree[1] if agree else "", not agree))
-summary = re.search(r"(\d+) errors?, (\d+) warnings?, .*", audit)
-quiet = summary[1] == summary[2] == "0" and all(
-    not row["name"] for row in faults if row["fault"] == "none"
-)
-judged.append(("8", "audit of the honest run", summary[0], not quiet))
-for fault, check in LOUD.items():
-    names = [row["name"] for row in faults if row["fault"] == fault]
-    judged.append(("9", f"audit of {fault}", " ".join(names) or "silent", check not in names))
-write_verdicts(RESULTS / "verdicts.csv", judged)
-
-print("\n| stratum | nominal | as trained | late | noisy |\n|---|---|---|---|---|")
-for name in ("even", "mild", *BEYOND):
-    row = [per_cent(share(name, how)) for how in ("nominal", "as_trained", "late", "noisy")]
-    print(f"| {name} |", " | ".join(row), "|")
-print("\n| stratum | against even, points | fell | off its speed, m/s |\n|---|---|---|---|")
-for name in ("even", "mild", *BEYOND):
-    row = cells[name, "as_trained"]
-    print(
-        f"| {name} | {'' if name == 'even' else points(change(name))} "
-        f"| {row['fell']} of {row['episodes']} | {float(row['speed_error']):.2f} "
-        f"[{float(row['speed_error low']):.2f}, {float(row['speed_error high']):.2f}] |"
+def verdicts():
+    """(prediction, what, value, refuted)"""
+    judged = [
+        ("1", f"success of {name}, as trained", per_cent(share(name)), share(name)[0] <= 0.8)
+        for name in ("even", "mild")
+    ]
+    speed, turn = error("speed_error"), error("turn_error")
+    judged += [
+        ("2", "off its speed on even, m/s", f"{speed:.2f}", speed >= 0.25),
+        ("2", "off its turning on even, rad/s", f"{turn:.2f}", turn >= 0.35),
+    ]
+    for name in ("slippery", "pushed", "stairs"):
+        judged.append(("3", f"{name} against even", points(change(name)), not costs(name)))
+    hardest = min(BEYOND, key=lambda name: share(name)[0])
+    judged.append(("3", "the hardest of the five", hardest, hardest != "stairs"))
+    for name in ("late", "noisy"):
+        found = change("even", name)
+        lost = round(-found[0], 6)  # .85 - 1 is a bit below -.15
+        judged.append(("4", f"even, {name}, against even", points(found), lost > 0.15))
+    both = change("pushed", "late")
+    least = min(change("pushed"), change("even", "late"))
+    judged.append(("5", "pushed and late against even", points(both), both[0] >= least[0]))
+    rate = record["speed"]["steps_per_second"]
+    slow = "not judged: other work shared the cores" if SHARED else not 9000 <= rate <= 20000
+    judged.append(("6", "steps a second", f"{rate:,.0f}", slow))
+    agree = re.search(r"All ([\d,]+) fields that must agree do", rerun)
+    fields = agree[1] if agree else ""
+    judged.append(("7", "fields of the rerun that must agree", fields, not agree))
+    summary = re.search(r"(\d+) errors?, (\d+) warnings?, .*", audit)
+    quiet = summary[1] == summary[2] == "0" and all(
+        not row["name"] for row in faults if row["fault"] == "none"
     )
-print("\n| planted | what the audit said | |\n|---|---|---|")
-for row in faults:
-    print(f"| {row['fault']} | {row['severity']} `{row['name']}` | {row['sentence']} |")
+    judged.append(("8", "audit of the honest run", summary[0], not quiet))
+    for fault, check in LOUD.items():
+        names = [row["name"] for row in faults if row["fault"] == fault]
+        judged.append(("9", f"audit of {fault}", " ".join(names) or "silent", check not in names))
+    return judged
+
+
+if __name__ == "__main__":
+    write_verdicts(RESULTS / "verdicts.csv", verdicts())

@@ -73,6 +73,7 @@ stage_faults() {
 stage_keep() {
   python3 "$folder/keep.py" . "$results"
   python3 "$folder/judge.py"
+  python3 "$folder/page.py"
 }
 
 for stage in ${STAGES:-train rerun audit faults keep}; do "stage_$stage"; done

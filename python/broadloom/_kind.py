@@ -20,6 +20,7 @@ from ._adapter import (
     seeded_reset,
 )
 from ._probe import (
+    MOST_STEPS,
     autoreset_mode,
     ignores_mask,
     probe_request,
@@ -98,7 +99,7 @@ class Kind:
         self.observation_space = spaces.as_gymnasium(env.single_observation_space)
         self.read_space = self.observation_space
         self.action_space = spaces.as_gymnasium(env.single_action_space)
-        limit = max_episode_steps or time_limit(env)
+        limit = int(max_episode_steps or time_limit(env))
         observation, critic = self.observation_space, None
         self.paths = None
         form = self.groups_of(observation) if hasattr(observation, "spaces") else None
@@ -109,7 +110,7 @@ class Kind:
             "observation": form or spaces.from_gymnasium(observation, "observation"),
             "critic_observation": None if critic is None else critic_space(critic),
             "action": spaces.from_gymnasium(self.action_space, "action"),
-            "max_episode_steps": int(limit or 0),
+            "max_episode_steps": limit if limit <= MOST_STEPS else 0,
             "frames": frames,
             "reward_threshold": reward_threshold,
             "upstream": upstream,

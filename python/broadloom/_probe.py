@@ -218,5 +218,4 @@ def autoreset_mode(env):
 def time_limit(env):
     spec = getattr(env, "spec", None)
     steps = getattr(spec, "max_episode_steps", None)
-    steps = int(steps or getattr(env, "max_episode_length", None) or 0)
-    return steps if steps <= MOST_STEPS else 0
+    return int(steps or getattr(env, "max_episode_length", None) or 0)

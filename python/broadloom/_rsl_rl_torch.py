@@ -146,7 +146,17 @@ def images_of(function, env, names, actions):
             "train_cfg: got a data_augmentation_func whose images are no signed permutations, "
             "expected each number of an image to be one of the row's, or its negative"
         )
+    if not all(map(is_its_own_inverse, texts[0])):
+        raise _core.Error(
+            "train_cfg: got a data_augmentation_func whose image of an image is another row, such "
+            "as a third of a turn; expected a mirror: twice gives the row again"
+        )
     return texts[0]
+
+
+def is_its_own_inverse(permutation):
+    terms = permutation.split()
+    return all(terms[int(term[1:])] == f"{term[0]}{i}" for i, term in enumerate(terms))
 
 
 def signed(row, image):

@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, _nested, spaces
+from ._probe import MOST_STEPS
 
 
 def list_envs() -> list[dict[str, Any]]:
@@ -96,7 +97,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ) -> None:
         _check_count("num_envs", num_envs, 1, MOST_ENVS)
         _check_count("threads", threads, 0)
-        _check_count("max_episode_steps", max_episode_steps or 0, 0)
+        _check_count("max_episode_steps", max_episode_steps or 0, 0, MOST_STEPS)
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._arrays import check_finite
 from .training import identified, text_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def import_policy(
     config: settings of a run with this policy, such as gamma=, gae_lambda=, num_envs= and
     num_steps= for gradients(). A model.zip brings its own."""
     found, settings = _read(source)
+    file = os.fspath(source) if isinstance(source, (str, os.PathLike)) else "source"
+    for key, array in found.items():
+        check_finite(file, key, array)
     arrays, network = _arrays_of(found)
     keys = {"norm_reward": False, **settings, **network, **config, "norm_obs": False}
     if vec_normalize is not None and getattr(vec_normalize, "norm_obs", True):
@@ -63,10 +67,12 @@ def import_policy(
 
 
 def _statistics(name, rms):
-    return {
-        f"{name}.{what}": np.ravel(getattr(rms, what)).astype(np.float64)
-        for what in ("mean", "var", "count")
-    }
+    arrays = {}
+    for what in ("mean", "var", "count"):
+        array = np.ravel(getattr(rms, what)).astype(np.float64)
+        check_finite("vec_normalize", f"{what} of {name}", array)
+        arrays[f"{name}.{what}"] = array
+    return arrays
 
 
 def _read(source):

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core, training
-from ._arrays import numpy_of
+from ._arrays import check_finite, numpy_of
 from ._kind import Kind
 from ._robots import RslRlEnvs, is_rsl_rl
 
@@ -653,15 +653,19 @@ class OnPolicyRunner:
     def _stagger(self):
         """Counts of steps from the seed, drawn by NumPy."""
         counts = self.env.episode_length_buf
-        random = np.random.default_rng([self.settings["seed"], 0xA6E])
-        most = int(self.env.max_episode_length)
-        drawn = random.integers(0, most, size=tuple(counts.shape))
-        if isinstance(counts, np.ndarray):
-            self.env.episode_length_buf = drawn.astype(counts.dtype)
-        else:
+
+        def like(numbers):
+            if isinstance(counts, np.ndarray):
+                return numbers.astype(counts.dtype)
             from . import _rsl_rl_torch
 
-            self.env.episode_length_buf = _rsl_rl_torch.like(counts, drawn)
+            return _rsl_rl_torch.like(counts, numbers)
+
+        most = int(self.env.max_episode_length)
+        if int(like(np.array(most - 1))) != most - 1:
+            return  # counts of this type never come to the limit, so no episodes end together
+        random = np.random.default_rng([self.settings["seed"], 0xA6E])
+        self.env.episode_length_buf = like(random.integers(0, most, size=tuple(counts.shape)))
 
     def _written(self, arrays):
         """A checkpoint of Broadloom with these arrays."""
@@ -734,18 +738,18 @@ class OnPolicyRunner:
             for part, now in models[name].items():
                 if part not in theirs and not strict:
                     continue
-                check_shape(path, f"{word}'s {part}", theirs.get(part), now.shape)
+                check_part(path, f"{word}'s {part}", theirs.get(part), now.shape)
                 models[name][part] = theirs[part]
             if name == "actor":
                 loaded = deviation_of(theirs, deviation, self._is_scalar())
-                check_shape(path, f"{word}'s deviation", loaded, deviation.shape)
+                check_part(path, f"{word}'s deviation", loaded, deviation.shape)
                 deviation = loaded
             if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
                 size = models[name]["mlp.0.weight"].shape[1]
                 for part in ("_mean", "_std"):
                     row = theirs.get(f"obs_normalizer.{part}")
                     row = None if row is None else np.ravel(row)
-                    check_shape(path, f"{word}'s obs_normalizer.{part}", row, (size,))
+                    check_part(path, f"{word}'s obs_normalizer.{part}", row, (size,))
                 out |= loaded_statistics(key, theirs)
         out["learner.params"] = self._shapes.packed(actor, critic, deviation)
         if wanted.get("optimizer") and "optimizer" in found:
@@ -769,6 +773,7 @@ class OnPolicyRunner:
 
     def _moments_of(self, optimizer, path):
         rate = optimizer["learning_rate"]
+        check_finite(path, "learning rate", np.array(rate))
         if self.settings["lr_schedule"] == "constant":
             self.settings["learning_rate"] = rate
         out = {"learner.learning_rate": np.array([rate], np.float64)}
@@ -787,7 +792,7 @@ class OnPolicyRunner:
             of_actor, of_critic, of_std = self._shapes.unpacked(zeros)
             expected = [of_std, *of_actor.values(), *of_critic.values()]
             for i, (got, one) in enumerate(zip(arrays, expected, strict=True)):
-                check_shape(path, f"moments of parameter {i}", got, one.shape)
+                check_part(path, f"moments of parameter {i}", got, one.shape)
             actor = dict(zip(parts, arrays[1 : names + 1]))
             critic = dict(zip(parts, arrays[names + 1 :]))
             out[f"learner.{key}"] = self._shapes.packed(actor, critic, arrays[0])
@@ -825,13 +830,15 @@ LOG_STD_NAMES = ("distribution.log_std_param", "log_std")
 STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
 
 
-def check_shape(path, name, got, expected):
-    got = None if got is None else got.shape
-    if got != expected:
+def check_part(path, name, got, expected):
+    """expected: the shape of a checkpoint's part, whose numbers must be finite."""
+    shape = None if got is None else got.shape
+    if shape != expected:
         raise _core.Error(
-            f"{path}: {name}: got shape {got}, expected {expected} for these observations and "
+            f"{path}: {name}: got shape {shape}, expected {expected} for these observations and "
             "train_cfg; load a checkpoint of this task"
         )
+    check_finite(path, name, got)
 
 
 def deviation_of(actor, usual, is_scalar):

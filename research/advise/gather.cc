@@ -1,6 +1,7 @@
 #include "research/advise/gather.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "research/advise/candidates.h"
@@ -49,42 +50,43 @@ void add_threshold(const AdviceOptions& options, const EnvSpec& spec, AdviceEvid
   }
 }
 
-// Measures the task with the untrained policy. Returns how many trials may be stepped at once.
-Result<int> look_at_task(const Config& base, const AdviceOptions& options,
-                         AdviceBudget& total_budget, AdviceEvidence& evidence) {
+// Measures the task with the untrained policy.
+Status look_at_task(const Trainer& trainer, const AdviceOptions& options,
+                    AdviceBudget& total_budget, AdviceEvidence& evidence) {
   total_budget.tell("looking at the task");
   const double begin = total_budget.elapsed();
-  const Result<UntrainedPolicy> untrained = play_untrained(base, kEvalEpisodes, options.threads);
+  const Result<UntrainedPolicy> untrained = play_untrained(trainer, kEvalEpisodes, options.threads);
   if (!untrained.ok()) return untrained.status();
-  const UntrainedPolicy& policy = untrained.value();
-  evidence.untrained = policy.mean_return;
-  evidence.max_episode_steps = policy.spec.max_episode_steps;
-  evidence.deterministic = policy.simulator.deterministic;
-  evidence.kind = options.kind.value_or(kind_of(base, policy.spec));
+  const EnvSpec& spec = trainer.spec();
+  evidence.untrained = untrained.value().mean_return;
+  evidence.max_episode_steps = spec.max_episode_steps;
+  evidence.deterministic = trainer.simulator().deterministic;
   evidence.eval_episodes =
       episodes_for(total_budget.elapsed() - begin, options.threads, total_budget);
-  const double length = policy.spec.max_episode_steps > 0
-                            ? static_cast<double>(policy.spec.max_episode_steps)
-                            : policy.mean_length;
+  const double length = spec.max_episode_steps > 0 ? static_cast<double>(spec.max_episode_steps)
+                                                   : untrained.value().mean_length;
   evidence.eval_steps = static_cast<std::int64_t>(length * evidence.eval_episodes);
-  add_threshold(options, policy.spec, evidence);
-  return policy.simulator.whole_batch ? 1 : options.threads;
+  add_threshold(options, spec, evidence);
+  return {};
 }
 
 }  // namespace
 
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
                                        const AdviceOptions& options, AdviceBudget& total_budget) {
-  BROADLOOM_TRY(make_portfolio(base, given).status());  // before anything is played
   Config constant = base;
-  constant.lr_schedule = "constant";  // make_portfolio() has checked the caller's own
+  constant.lr_schedule = "constant";  // make_portfolio() checks the caller's own
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(constant, options.threads);
+  if (!trainer.ok()) return trainer.status();
   AdviceEvidence evidence = question_of(constant, options);
-  const Result<int> jobs = look_at_task(constant, options, total_budget, evidence);
-  if (!jobs.ok()) return jobs.status();
+  evidence.kind = options.kind.value_or(kind_of(base, trainer.value()->spec()));
   Result<Portfolio> portfolio = make_portfolio(base, given, evidence.kind);
   if (!portfolio.ok()) return portfolio.status();
   evidence.held = std::move(portfolio.value().held);
-  const Inquiry inquiry{constant, options, total_budget, evidence, jobs.value()};
+  BROADLOOM_TRY(look_at_task(*trainer.value(), options, total_budget, evidence));
+  const int jobs = trainer.value()->simulator().whole_batch ? 1 : options.threads;
+  trainer.value().reset();  // the trials need its memory
+  const Inquiry inquiry{constant, options, total_budget, evidence, jobs};
   std::vector<Entrant>& entrants = portfolio.value().entrants;
   BROADLOOM_TRY(options.rule == AdviceRule::kRace ? measure_by_race(inquiry, std::move(entrants))
                                                   : measure_by_gradient(inquiry, entrants.front()));

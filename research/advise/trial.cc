@@ -71,21 +71,16 @@ Status Trial::evaluate() {
   return {};
 }
 
-Result<UntrainedPolicy> play_untrained(const Config& config, int episodes, int threads) {
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
-  if (!trainer.ok()) return trainer.status();
+Result<UntrainedPolicy> play_untrained(const Trainer& trainer, int episodes, int threads) {
   EvalOptions options;
   options.episodes = episodes;
-  options.seed = config.seed;
+  options.seed = trainer.config().seed;
   options.threads = threads;
   options.actions = EvalActions::kSampled;
-  const Result<EvalResult> result = evaluate_policy(trainer.value()->policy(), options);
+  const Result<EvalResult> result = evaluate_policy(trainer.policy(), options);
   if (!result.ok()) return result.status();
   const EvalResult& r = result.value();
-  return UntrainedPolicy{{r.mean_return, r.ci_low, r.ci_high, r.episodes},
-                         r.mean_length,
-                         trainer.value()->simulator(),
-                         trainer.value()->spec()};
+  return UntrainedPolicy{{r.mean_return, r.ci_low, r.ci_high, r.episodes}, r.mean_length};
 }
 
 }  // namespace broadloom

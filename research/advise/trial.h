@@ -41,14 +41,12 @@ class Trial {
   std::unique_ptr<Trainer> trainer_;
 };
 
-// Return of a config's initial policy with sampled actions, over some episodes, and the properties
-// of its simulator.
+// Return of an initial policy with sampled actions, over some episodes.
 struct UntrainedPolicy {
   Estimate mean_return;
   double mean_length = 0.0;  // steps of an episode
-  VecEnvTraits simulator;
-  EnvSpec spec;
 };
-Result<UntrainedPolicy> play_untrained(const Config& config, int episodes, int threads);
+// trainer: of a run that has not begun.
+Result<UntrainedPolicy> play_untrained(const Trainer& trainer, int episodes, int threads);
 
 }  // namespace broadloom

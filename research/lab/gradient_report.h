@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/config.h"
 #include "research/lab/agreement.h"
 #include "research/lab/bias.h"
 #include "research/lab/correlation.h"
@@ -41,11 +42,8 @@ struct GradientStudyReport {
   std::int64_t iteration = 0, global_step = 0;
 
   std::string loss = "policy";        // whose gradient it is: policy, value or td
-  std::string recurrent = "none";     // the policy's memory
   std::size_t policy_parameters = 0;  // that the loss can move
-  std::vector<int> hidden_sizes;
-  std::string activation;
-  bool shared_encoder = false;
+  Config config;                      // of the run
 
   int batch = 0, blocks = 0, groups = 0, burn_in = 0, threads = 1;
   int start_envs = 0;  // environments whose states stationary blocks begin in; 0: synchronised

@@ -397,10 +397,7 @@ GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o
   r.global_step = policy.origin.global_step;
   r.policy_parameters = scored_parameter_count(policy.network, score_of(o.loss));
   r.loss = loss_name(o.loss);
-  r.recurrent = config.recurrent;
-  r.hidden_sizes = policy.network.shape().hidden_sizes;
-  r.activation = config.activation;
-  r.shared_encoder = config.shared_encoder;
+  r.config = config;
   r.batch = o.batch;
   r.threads = o.threads;
   r.starts = o.synchronised ? "synchronised" : "stationary";

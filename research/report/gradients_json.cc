@@ -161,6 +161,19 @@ Json settings_json(const GradientStudyReport& r) {
           {"threads", r.threads}};
 }
 
+Json list_json(const std::string& text) {
+  std::vector<int> numbers;
+  static_cast<void>(parse_text(text, numbers));  // made from a list
+  return numbers;
+}
+
+Json value_json(const FieldInfo& field) {
+  if (field.type == "list") return list_json(field.value_text);
+  if (field.type == "bool") return field.value_text == "true";
+  const bool is_number = field.type == "int" || field.type == "float";
+  return is_number ? Json::parse(field.value_text) : Json(field.value_text);
+}
+
 template <class Results, class F>
 void add_list(const std::optional<Results>& results, const char* key, F&& to_json, Json& json) {
   if (!results) return;
@@ -169,6 +182,14 @@ void add_list(const std::optional<Results>& results, const char* key, F&& to_jso
 }
 
 }  // namespace
+
+Json network_json(const Config& config) {
+  Json json;
+  for (const FieldInfo& field : list_fields(config)) {
+    if (field.facts.role == Role::kNetwork) json[field.name] = value_json(field);
+  }
+  return json;
+}
 
 std::string gradients_json(const GradientStudyReport& r, const std::string& created,
                            const std::string& version, const std::string& revision) {
@@ -182,11 +203,8 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
                         {"env_id", r.env_id},
                         {"iteration", r.iteration},
                         {"global_step", r.global_step}};
-  json["policy"] = {{"parameters", r.policy_parameters},
-                    {"hidden_sizes", r.hidden_sizes},
-                    {"activation", r.activation},
-                    {"shared_encoder", r.shared_encoder},
-                    {"recurrent", r.recurrent}};
+  json["policy"] = network_json(r.config);
+  json["policy"]["parameters"] = r.policy_parameters;
   json["settings"] = settings_json(r);
   json["notes"] = r.notes;
   if (r.stopped) json["stopped"] = true;

@@ -15,6 +15,25 @@ class CommandLine(ProgramTest):
         self.fails(2, ["'---'"], "train", "---")
         self.fails(2, ["'--episode'", "'--episodes'"], "eval", "run", "--episode", "3")
 
+    def test_flags_of_keys_are_those_of_the_command(self):
+        for command in ("train", "study", "advise", "bench"):
+            for words in (["help", command], [command, "--help"], [command, "-h"]):
+                with self.subTest(words):
+                    done = self.run_program(*words)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertRegex(done.stdout, r"(?m)^ *--learning_rate\b")
+                    self.assertRegex(done.stdout, r"(?m)^ *--env\.")
+        for words in ([], ["eval"], ["env", "bench"], ["study", "merge"]):
+            with self.subTest(words):
+                done = self.run_program(*words, "--help")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("--learning_rate", done.stdout)
+        # Neither a run's name nor a flag's word makes another command of it.
+        self.fails(2, ["unknown flag '--learning_rate'"], "eval", "train", "--learning_rate", "1")
+        self.fails(2, ["unknown flag '--env.tau'"], "report", "study", "--env.tau", "1")
+        self.fails(2, ["learning_rate: got 99", "0 to 10"], "train", "--learning_rate", "99")
+        self.fails(2, ["learning_rate: got 99", "0 to 10"], "advise", "--learning_rate", "99")
+
     def test_words_of_other_programs_are_understood(self):
         for flag, key in (
             ("env", "env_id"),

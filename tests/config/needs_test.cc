@@ -270,12 +270,9 @@ const std::vector<Idle>& idle_settings() {
       {"num_minibatches", "8", distill, is_distill, {}},
       {"minibatch_size", "64", distill, is_distill, {}},
       {"vf_coef", "0.3", distill, is_distill, {}},
-      {"gamma",
-       "0.5",
-       distill,
-       "norm_reward = false and algorithm = distill; it needs norm_reward = true, or algorithm = "
-       "ppo or pqn or ppo_rnd",
-       {{"algorithm", "distill"}, {"norm_reward", "true"}}},
+      {"gamma", "0.5", distill, is_distill, {}},
+      {"norm_reward", "true", distill, is_distill, {}},
+      {"clip_reward", "5", distill, is_distill, {{"norm_reward", "true"}}},
       {"gae_lambda", "0.5", distill, is_distill, {}},
       {"truncation_mode", "zero", distill, is_distill, {}},
       {"reward_scale", "2", distill, is_distill, {}},
@@ -436,6 +433,16 @@ TEST(Needs, ConstantsThatEveryStratumDrawsAreRefused) {
   EXPECT_EQ(message("strata.hard.pole_mass"), "");
 }
 
+// Also where the task's default for a Box would be to normalise.
+TEST(Needs, StudentsDoNotNormaliseRewards) {
+  for (const char* algorithm : {"distill", "ppo"}) {
+    const Result<Config> config =
+        resolve_config({{"env_id", "Pendulum-v1"}, {"algorithm", algorithm}});
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    EXPECT_EQ(config.value().norm_reward, config.value().algorithm == "ppo");
+  }
+}
+
 // A dialect's keys that a user's own leave without effect are not the user's fault.
 TEST(Needs, DialectsAreTaken) {
   const Result<Config> config = resolve_config(
@@ -526,8 +533,10 @@ TEST(Needs, AreNamedInASentence) {
             "Needs algorithm = ppo or ppo_rnd, and update_epochs above 1 for block.");
   EXPECT_EQ(needs_sentence(facts_of("target_kl")),
             "Needs algorithm = ppo or ppo_rnd, and (update_epochs - 1) x minibatches above 1.");
-  EXPECT_EQ(needs_sentence(facts_of("gamma")),
-            "Needs norm_reward = true, or algorithm = ppo or pqn or ppo_rnd.");
+  EXPECT_EQ(needs_sentence(facts_of("gamma")), "Needs algorithm = ppo or pqn or ppo_rnd.");
+  EXPECT_EQ(needs_sentence(facts_of("schedule_timesteps")),
+            "Needs lr_schedule or clip_schedule or ent_schedule = linear, or algorithm = pqn, and "
+            "shape_schedule empty.");
   EXPECT_EQ(needs_sentence(facts_of("learning_rate")), "");
 }
 

@@ -681,13 +681,15 @@ CLAIMS = {
 } | claims_of_updates.CLAIMS
 
 
-# Scripts that print what their page says beside the opening sentence, line by line.
+# Scripts that print what their page says beside the opening sentence, line by line, rows of tables
+# among it.
 SCRIPTS = [
     "experiments/batch-shape/together.py",
     "experiments/critic/cells.py",
     "experiments/independence/other_orders.py",
     "experiments/minibatches/last.py",
     "experiments/rare-rewards/together.py",
+    "experiments/robots-2048/page.py",
     "experiments/sapg/halved.py",
 ]
 

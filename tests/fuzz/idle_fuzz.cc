@@ -9,7 +9,10 @@
 //   fuzz_idle pqn      scenes whose names contain this
 #include <fmt/core.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +25,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 
 namespace {
@@ -44,6 +48,26 @@ struct Scene {
   bool is_quick = false;
 };
 
+// A checkpoint of an untrained policy, for students; removed at the end.
+class Teacher {
+ public:
+  explicit Teacher(const std::string& env_id)
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("fuzz_idle_{}_{}.safetensors", getpid(), env_id)) {
+    const Result<Config> config = resolve_config({{"env_id", env_id}, {"hidden_sizes", "5"}});
+    Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
+    const Status saved = save_checkpoint(path_, *trainer.value(), {});
+    if (!saved.ok()) fmt::print(stderr, "{}\n", saved.message());
+  }
+  ~Teacher() { std::filesystem::remove(path_); }
+  Teacher(const Teacher&) = delete;
+  Teacher& operator=(const Teacher&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Small runs in which limits are reached: episodes end, ratios are clipped, gradients are large.
 std::vector<Scene> all_scenes() {
   const auto scene = [](const char* name, const char* task, const Overrides& more,
@@ -64,6 +88,16 @@ std::vector<Scene> all_scenes() {
     keys.insert(keys.end(), more.begin(), more.end());
     return keys;
   };
+  static const Teacher cart("CartPole-v1"), pendulum("Pendulum-v1");
+  const auto distill = [](const Teacher& teacher, const Overrides& more) {
+    Overrides keys{{"algorithm", "distill"},
+                   {"teacher", teacher.path()},
+                   {"num_minibatches", "4"},  // the default, for distill has none
+                   {"gradient_length", "4"},
+                   {"seed", "2"}};  // as for groups
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+  };
   return {
       scene("ppo", "CartPole-v1", {}, true),
       scene("ppo box", "Pendulum-v1",
@@ -71,6 +105,8 @@ std::vector<Scene> all_scenes() {
       scene("ppo adaptive box", "Pendulum-v1",
             {{"lr_schedule", "adaptive"}, {"learning_rate", "0.01"}, {"desired_kl", "1e-4"}}),
       scene("pqn", "CartPole-v1", {{"algorithm", "pqn"}}, true),
+      scene("distill", "CartPole-v1", distill(cart, {})),
+      scene("distill box", "Pendulum-v1", distill(pendulum, {{"log_std_init", "-0.5"}}), true),
       scene("ppo_rnd", "CartPole-v1", rnd, true),
       scene("ppo_rnd box", "Pendulum-v1", rnd_with({})),
       scene("ppo sapg", "Pendulum-v1",
@@ -145,6 +181,7 @@ const Values& tried_values() {
       {"int_gamma", {"0.5"}},
       {"update_proportion", {"0.9"}},
       {"num_iterations_obs_norm_init", {"2", "0"}},
+      {"gradient_length", {"2", "8"}},
       {"rnd_hidden_sizes", {"7"}},
       {"rnd_outputs", {"3"}},
       {"hidden_sizes", {"7"}},
@@ -203,6 +240,7 @@ const Values& switch_values() {
       {"sapg_followers", {"0"}},
       {"target_kl", {"1e-9", "100"}},
       {"update_proportion", {"1e-6", "1"}},
+      {"gradient_length", {"1", "8"}},
       {"rnd_hidden_sizes", {"1"}},
       {"rnd_outputs", {"1"}},
       {"hidden_sizes", {"1"}},
@@ -294,6 +332,7 @@ constexpr Same kSame[] = {
     {"truncation_mode", "state_value", "gamma", "0", "simulators may refuse bootstrap"},
     {"norm_reward", nullptr, "gamma", "0", "CartPole's rewards are all 1"},
     {"std_min", nullptr, nullptr, nullptr, "the scene's deviation only rises"},
+    {"teacher_reads", "policy", nullptr, nullptr, "what auto finds"},
     {"adam_eps", nullptr, "update_epochs", "1", "RAdam's first steps have no denominator"},
     {"clip_vloss_rule", "clipped", "num_envs", "1", "a limit that so small a block does not reach"},
     {"schedule_timesteps", nullptr, "learning_rate_end", "0.05", "the rate's end is its start"},

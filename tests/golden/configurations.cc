@@ -484,6 +484,39 @@ const std::vector<Run>& training_runs() {
   return runs;
 }
 
+const std::vector<Student>& students() {
+  static const std::vector<Student> all = [] {
+    const auto student = [](const std::string& name, const std::string& env_id,
+                            const Overrides& more, const Overrides& of_teacher = {}) {
+      Run run{name,
+              {{"env_id", env_id},
+               {"algorithm", "distill"},
+               {"num_minibatches", "4"},
+               {"gradient_length", "13"}},
+              2};
+      run.overrides.insert(run.overrides.end(), more.begin(), more.end());
+      Student made{run, {{"env_id", env_id}}};
+      made.of_teacher.insert(made.of_teacher.end(), of_teacher.begin(), of_teacher.end());
+      return made;
+    };
+    return std::vector<Student>{
+        // It remembers what its teacher sees, and its last epoch begins with other parameters.
+        student("distill", "CartPole-v1",
+                {{"teacher_reads", "critic"},
+                 {"recurrent", "gru"},
+                 {"norm_obs", "true"},
+                 {"env.hide_obs", "1,3"},
+                 {"env.hide_from", "policy"},
+                 {"max_episode_steps", "19"}},
+                {{"norm_obs", "true"}}),
+        // Choices beside numbers.
+        student("distill_golf", "Golf-v0", {{"teacher_reads", "policy"}}),
+        // Huber's loss of one number.
+        student("distill_huber", "Pendulum-v1", {{"distill_loss", "huber"}})};
+  }();
+  return all;
+}
+
 Result<Config> config_of(const Run& run, const std::string& isa) {
   Overrides all{{"num_envs", "37"},         {"num_steps", "26"},      {"num_minibatches", "3"},
                 {"update_epochs", "2"},     {"hidden_sizes", "19,8"}, {"learning_rate", "0.003"},
@@ -519,9 +552,11 @@ const std::vector<Configuration>& configurations() {
     list.push_back({"gradients_lstm", [](const std::string& isa) {
                       return measure_gradients_of(isa, {{"recurrent", "lstm"}});
                     }});
-    list.push_back({"distill", measure_distill});
-    list.push_back({"distill_golf", measure_distill_golf});
-    list.push_back({"distill_huber", measure_distill_huber});
+    for (const Student& student : students()) {
+      list.push_back({student.run.name, [&student](const std::string& isa) {
+                        return measure_student(student, isa);
+                      }});
+    }
     return list;
   }();
   return all;

@@ -20,6 +20,13 @@ struct Run {
 };
 const std::vector<Run>& training_runs();
 
+// A run that learns from a teacher, without the key that names it.
+struct Student {
+  Run run;
+  Overrides of_teacher;
+};
+const std::vector<Student>& students();
+
 // The whole config of a run on an instruction set.
 Result<Config> config_of(const Run& run, const std::string& isa);
 

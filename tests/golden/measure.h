@@ -23,10 +23,8 @@ Result<Lines> measure_gradients_of(const std::string& isa, const Overrides& over
 // The same beside exact values, for a policy of a tabular environment.
 Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit);
 
-// Distillation of a teacher that has trained a little.
-Result<Lines> measure_distill(const std::string& isa);
-Result<Lines> measure_distill_golf(const std::string& isa);
-Result<Lines> measure_distill_huber(const std::string& isa);
+// As measure_run(), of a student whose teacher has trained for one iteration.
+Result<Lines> measure_student(const Student& student, const std::string& isa);
 
 // A study: the curves and scores of each cell in its store.
 Result<Lines> measure_study(const std::string& isa);

@@ -153,13 +153,10 @@ Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit) 
   return lines_of(gradients_of(run, isa, options));
 }
 
-namespace {
-
-// A student of a teacher that was trained for one iteration.
-Result<Lines> measure_student(const std::string& name, const Overrides& of_teacher,
-                              const Overrides& of_student, const std::string& isa) {
+Result<Lines> measure_student(const Student& student, const std::string& isa) {
   BROADLOOM_TRY(set_isa(isa));
-  const Result<Config> config = config_of({name + "_teacher", of_teacher}, isa);
+  const std::string& name = student.run.name;
+  const Result<Config> config = config_of({name + "_teacher", student.of_teacher}, isa);
   if (!config.ok()) return config.status();
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 2);
   if (!trainer.ok()) return trainer.status();
@@ -167,42 +164,9 @@ Result<Lines> measure_student(const std::string& name, const Overrides& of_teach
   const Folder folder(name);
   const std::string teacher = folder.at("teacher.safetensors");
   BROADLOOM_TRY(save_checkpoint(teacher, *trainer.value(), {}));
-  Overrides all{{"algorithm", "distill"}, {"teacher", teacher}};
-  all.insert(all.end(), of_student.begin(), of_student.end());
-  return measure_run({name, all, 2}, isa);
-}
-
-}  // namespace
-
-// The student remembers what its teacher sees, and its last epoch begins with other parameters.
-Result<Lines> measure_distill(const std::string& isa) {
-  return measure_student("distill", {{"env_id", "CartPole-v1"}, {"norm_obs", "true"}},
-                         {{"env_id", "CartPole-v1"},
-                          {"num_minibatches", "4"},
-                          {"gradient_length", "13"},
-                          {"recurrent", "gru"},
-                          {"norm_obs", "true"},
-                          {"env.hide_obs", "1,3"},
-                          {"env.hide_from", "policy"},
-                          {"max_episode_steps", "19"}},
-                         isa);
-}
-
-// Choices beside numbers.
-Result<Lines> measure_distill_golf(const std::string& isa) {
-  return measure_student(
-      "distill_golf", {{"env_id", "Golf-v0"}},
-      {{"env_id", "Golf-v0"}, {"num_minibatches", "4"}, {"gradient_length", "13"}}, isa);
-}
-
-// Huber's loss of one number.
-Result<Lines> measure_distill_huber(const std::string& isa) {
-  return measure_student("distill_huber", {{"env_id", "Pendulum-v1"}},
-                         {{"env_id", "Pendulum-v1"},
-                          {"distill_loss", "huber"},
-                          {"num_minibatches", "4"},
-                          {"gradient_length", "13"}},
-                         isa);
+  Run run = student.run;
+  run.overrides.emplace_back("teacher", teacher);
+  return measure_run(run, isa);
 }
 
 Result<Lines> measure_study(const std::string& isa) {

@@ -698,6 +698,27 @@ TEST(Quadruped, RefusesOptionsThatDoNothing) {
   says({{"env.push_wait", "1"}}, "it needs env.push_speed above 0");
   says({{"env.push_duration", "1"}}, "it needs env.push_speed above 0");
   EXPECT_EQ(refusal({{"env.push_wait", "1"}, {"strata.a.push_speed", "0..1"}}), "");
+  EXPECT_EQ(refusal({{"strata.a.push_wait", "1..3"}, {"strata.a.push_speed", "0..1"}}), "");
+  EXPECT_EQ(refusal({{"strata.a.push_wait", "1..3"}, {"env.push_speed", "1"}}), "");
+  EXPECT_EQ(refusal({{"strata.a.push_wait", "1..3"}}),
+            "strata.a.push_wait: got 1..3, but it does nothing while env.push_speed = 0; it needs "
+            "env.push_speed above 0. Set that, or leave strata.a.push_wait out");
+  // Episodes of stratum a do not have the constants of stratum b.
+  const Overrides other = {{"strata.a.push_duration", "1..3"}, {"strata.b.push_speed", "1"}};
+  says(other, "strata.a.push_duration: got 1..3, but it does nothing while env.push_speed = 0");
+  says({{"strata.a.push_wait", "1..3"},
+        {"strata.a.push_speed", "0"},
+        {"strata.b.max_command_x", "1"},
+        {"env.push_speed", "1"}},
+       "it does nothing while strata.a.push_speed = 0; it needs strata.a.push_speed above 0");
+  says({{"env.push_wait", "1"}, {"strata.a.push_speed", "0"}, {"strata.b.push_speed", "0"}},
+       "env.push_wait: got 1, but it does nothing while strata.a.push_speed = 0");
+  for (const char* key : {"env.terrain_levels", "env.terrain_scale", "env.terrain_seed"}) {
+    says({{key, "3"}}, "it does nothing while env.terrain = flat; it needs env.terrain other than");
+    says({{key, "3"}, {"env.terrain", "flat"}}, "it does nothing while env.terrain = flat");
+    EXPECT_EQ(refusal({{key, "3"}, {"env.terrain", "stairs"}}), "");
+    EXPECT_EQ(refusal({{key, "3"}, {"env.terrain", "flat,stairs"}}), "");
+  }
   says({{"env.noise_gyro", "1"}, {"env.noise_level", "0"}}, "it needs env.noise_level above 0");
   says({{"env.tracking_sigma", "1"}, {"env.tracking_lin_vel", "0"}, {"env.tracking_ang_vel", "0"}},
        "it needs env.tracking_lin_vel or env.tracking_ang_vel above 0");

@@ -441,6 +441,7 @@ class OursTest(unittest.TestCase):
         for keys in (
             {"threads": -1},
             {"max_episode_steps": -5},
+            {"max_episode_steps": 2**31},
             {"num_envs": 0},
             {"num_envs": 10**9},
         ):

@@ -243,6 +243,26 @@ class ImportTest(unittest.TestCase):
                 )
         self.assertEqual(metadata(out("rewards_scaled"))["config.clip_reward"], "4")
 
+    def test_numbers_that_are_not_finite_are_named(self):
+        class Statistics:
+            mean, var, count = np.zeros(4), np.array([1.0, np.nan, 1.0, 1.0]), 5.0
+
+        class Normalize:
+            norm_obs, norm_reward, obs_rms, clip_obs = True, False, Statistics, 5.0
+
+        found = {}
+        dense(found, "actor.", (4, 8, 2))
+        dense(found, "critic.", (4, 8, 1))
+        broken = {**found, "critic.2.bias": np.full(1, np.inf, np.float32)}
+        for source, keys, words in (
+            (broken, {}, r"source: critic\.2\.bias: got inf at \[0\], expected finite"),
+            (found, {"vec_normalize": Normalize}, r"vec_normalize: var of .*: got nan at \[1\]"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words) as caught:
+                broadloom.import_policy(source, "CartPole-v1", out=out("not_finite"), **keys)
+            self.assertEqual(caught.exception.kind, "numeric")
+            self.assertFalse(out("not_finite").exists())
+
     def test_what_does_not_fit_is_refused(self):
         found = {}
         dense(found, "actor.", (4, 8, 2))

@@ -92,6 +92,21 @@ class RobotsTest(unittest.TestCase):
                 self.assertTrue(found["has_final_observations"] and found["deterministic"], found)
                 self.assertFalse(found.get("filler_rows"))
 
+    def test_limits_that_no_run_reaches_are_none(self):
+        class Endless(Mjlab):
+            max_episode_length = 50_000_000_000
+
+        for make, given in ((Endless, 0), (Mjlab, 50_000_000_000)):
+            kind = sources.function_kind(
+                "Fake-v0",
+                make,
+                vectorization="sync",
+                keys=("policy", "critic"),
+                max_episode_steps=given,
+            )
+            kind.close_probe()
+            self.assertEqual(kind.spec["max_episode_steps"], 0)
+
     def test_infinite_bounds_leave_actions_as_they_are(self):
         run = broadloom.train(EVERY["isaaclab"], name="Free-v0", out=out("free"), **SMALL)
         policy = broadloom.Policy(run)

@@ -271,6 +271,23 @@ class RunnerTest(unittest.TestCase):
         counts = env.episode_length_buf
         self.assertTrue(counts.min() >= 0 and counts.max() < LIMIT and counts.max() > LIMIT // 2)
 
+    def test_counts_that_cannot_hold_the_limit_stay(self):
+        for dtype, limit, stay in (
+            (np.int32, 50_000_000_000, True),
+            (np.int64, 50_000_000_000, False),
+            (np.int32, 2**31, False),
+            (np.int16, LIMIT, False),
+        ):
+            with self.subTest(dtype=dtype, limit=limit):
+                env = PlainRslRl(64)
+                env.max_episode_length = limit
+                env.episode_length_buf = np.full(64, 3, dtype)
+                made(lambda env=env: env, changed("obs_groups", {}))._stagger()
+                counts = env.episode_length_buf
+                self.assertEqual(counts.dtype, dtype)
+                self.assertEqual((counts == 3).all(), stay)
+                self.assertTrue(counts.min() >= 0 and counts.max() < limit)
+
     def test_what_cannot_be_honoured_is_refused(self):
         for path, value, words in (
             ("algorithm.optimizer", "adamw", "algorithm.optimizer = 'adamw', expected 'adam'"),

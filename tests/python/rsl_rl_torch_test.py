@@ -99,9 +99,21 @@ class SymmetryTest(unittest.TestCase):
             rows = {name: torch.cat([obs[name], 0.5 * obs[name]]) for name in obs.keys()}
             return rows, torch.cat([actions, -actions])
 
+        def a_third(env, obs, actions):
+            rows = {name: torch.cat([obs[name], obs[name]]) for name in obs.keys()}
+            return rows, torch.cat([actions, actions.roll(1, -1)])
+
+        def a_quarter(env, obs, actions):
+            _, acted = left_and_right(env, None, actions)
+            turned = {name: obs[name].flip(-1).clone() for name in obs.keys()}
+            turned["actor"][:, 0] *= -1
+            return {name: torch.cat([obs[name], turned[name]]) for name in turned}, acted
+
         for keys, words in (
             ({"data_augmentation_func": thrice}, "gives 3 rows for one, expected 2"),
             ({"data_augmentation_func": scaled}, "no signed permutations"),
+            ({"data_augmentation_func": a_third}, "expected a mirror: twice gives the row again"),
+            ({"data_augmentation_func": a_quarter}, "expected a mirror: twice gives the row"),
             ({"data_augmentation_func": "nowhere:at_all"}, "'nowhere:at_all', expected a function"),
             ({"use_augmentation": True}, "the key 'use_augmentation' in algorithm.symmetry_cfg"),
         ):
@@ -198,6 +210,28 @@ class CheckpointTest(unittest.TestCase):
         torch.save({"student_state_dict": {}}, self.folder / "c.pt")
         with self.assertRaisesRegex(broadloom.Error, "got no actor_state_dict"):
             made(Tensors).load(self.folder / "c.pt")
+
+    def test_numbers_that_are_not_finite_are_named(self):
+        learn(made(Tensors), 1).save(self.folder / "a.pt")
+        for words, change in (
+            (r"actor's mlp\.2\.weight: got nan at \[1, 0\]",
+             lambda one: one["actor_state_dict"]["mlp.2.weight"][1].fill_(torch.nan)),
+            (r"critic's mlp\.4\.bias: got inf at \[0\]",
+             lambda one: one["critic_state_dict"]["mlp.4.bias"].fill_(torch.inf)),
+            (r"actor's deviation: got nan at \[2\]",
+             lambda one: one["actor_state_dict"]["distribution.std_param"][2:].fill_(torch.nan)),
+            (r"actor's obs_normalizer\._mean: got nan at \[1\]",
+             lambda one: one["actor_state_dict"]["obs_normalizer._mean"][0, 1:].fill_(torch.nan)),
+            (r"moments of parameter 5: got nan at \[0, 0\]",
+             lambda one: one["optimizer_state_dict"]["state"][5]["exp_avg_sq"].fill_(torch.nan)),
+            (r"learning rate: got nan",
+             lambda one: one["optimizer_state_dict"]["param_groups"][0].update(lr=torch.nan)),
+        ):  # fmt: skip
+            found = torch.load(self.folder / "a.pt", weights_only=True)
+            change(found)
+            torch.save(found, self.folder / "b.pt")
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, "b.pt: " + words):
+                made(Tensors).load(self.folder / "b.pt")
 
     def test_exports_act_like_the_policy(self):
         runner = learn(made(Tensors), 2)

@@ -79,9 +79,12 @@ struct QuadrupedOptions : ModelOptions {
     v("terrain", ground.columns, Choices{Terrain::kinds()},
       "Columns of the ground: only flat is a plane, else tiles of a height field.");
     v("terrain_levels", ground.levels, Range{1, 100}, "Rows of the ground, from easy to hard.");
+    last_needs(v, "terrain", "other than flat");
     v("terrain_scale", ground.scale, Range{0.0, 10.0},
       "Factor of the heights of Rudin et al. 2021, whose robot is twice as tall.");
+    last_needs(v, "terrain", "other than flat");
     v("terrain_seed", ground.seed, "Seed of the ground.");
+    last_needs(v, "terrain", "other than flat");
   }
 };
 

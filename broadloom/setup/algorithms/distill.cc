@@ -12,7 +12,7 @@ namespace broadloom {
 namespace {
 
 // RSL-RL's (rsl-rl-lib 5.5.1, Distillation). Blocks are long enough for several gradient steps, and
-// the student draws its actions near its means.
+// the student draws its actions near its means. It learns from no reward.
 void distill_defaults(const EnvSpec&, Config& config) {
   config.num_envs = 16;
   config.num_steps = 120;
@@ -22,6 +22,7 @@ void distill_defaults(const EnvSpec&, Config& config) {
   config.max_grad_norm = 0.0;
   config.adam_eps = 1e-8;
   config.log_std_init = -2.0;
+  config.norm_reward = false;
 }
 
 Status check_distill(const Config& config, const EnvSpec& spec) {

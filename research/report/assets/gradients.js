@@ -9,7 +9,10 @@ function policyWords(policy) {
   return [
     isNumber(policy.parameters) ? plural(policy.parameters, "parameter") : null,
     layers ? `hidden layers of ${layers}` : null, policy.activation,
-    yesNo(policy.shared_encoder, "encoder shared with the critic", "encoder of its own")
+    yesNo(policy.shared_encoder, "encoder shared with the critic", "encoder of its own"),
+    policy.recurrent && policy.recurrent !== "none"
+        ? `${policy.recurrent} ${policy.recurrent_units ? "before" : "after"} the hidden layers`
+        : null
   ].filter(Boolean)
       .join("; ");
 }

@@ -1,0 +1,72 @@
+// Lines of progress by a clock that the test moves.
+#include "cli/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace broadloom::cli {
+namespace {
+
+// The lines of work, with a clock that stands still between two waits.
+class Lines : public testing::Test {
+ protected:
+  Now now() {
+    return [this] { return std::chrono::steady_clock::time_point(seconds_); };
+  }
+  void wait(int seconds) { seconds_ += std::chrono::seconds(seconds); }
+
+  std::FILE* file() { return file_.get(); }
+  // The lines since the last call.
+  std::string taken() {
+    std::string text;
+    std::fseek(file(), read_, SEEK_SET);
+    for (int c = std::fgetc(file()); c != EOF; c = std::fgetc(file())) {
+      text.push_back(static_cast<char>(c));
+    }
+    read_ = std::ftell(file());
+    return text;
+  }
+
+ private:
+  std::chrono::seconds seconds_{1000};
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), std::fclose};
+  long read_ = 0;
+};
+
+TEST_F(Lines, CountThePanelsTimeFromItsOwnStart) {
+  ShareLine panel(false, file(), now());
+  wait(3600);  // training
+  panel.show_episodes(0, 100);
+  EXPECT_EQ(taken(), "  0 %  0 of 100 episodes played\n");
+  wait(20);
+  panel.show_episodes(25, 100);
+  EXPECT_EQ(taken(), " 25 %  25 of 100 episodes played, 1:00 left\n");
+  wait(20);
+  panel.show_episodes(80, 100);
+  EXPECT_EQ(taken(), " 80 %  80 of 100 episodes played, 0:10 left\n");
+}
+
+TEST_F(Lines, OfWorkWithoutAPauseBeginWithIt) {
+  ShareLine line(false, file(), now());
+  wait(30);
+  line.show_rest("blocks measured", 0.75);
+  EXPECT_EQ(taken(), " 75 %  blocks measured, 0:10 left\n");
+  wait(9);  // not yet due
+  line.show_rest("blocks measured", 0.8);
+  EXPECT_EQ(taken(), "");
+}
+
+TEST_F(Lines, AreNotWrittenIfQuiet) {
+  ShareLine line(true, file(), now());
+  wait(3600);
+  line.show_episodes(0, 10);
+  line.show_rest("work", 0.5);
+  EXPECT_EQ(taken(), "");
+}
+
+}  // namespace
+}  // namespace broadloom::cli
