@@ -138,6 +138,16 @@ class RunnerTest(unittest.TestCase):
         one_step["algorithm"] |= {"num_mini_batches": 1, "clip_param": 0.1, "schedule": "fixed"}
         learn(made(config=one_step), 1)
 
+    def test_a_block_s_first_step_leaves_the_adaptive_rate(self):
+        """Its KL is 0, which rounding must not raise above 0."""
+        for std in (0.3, 0.5, 0.7, 1.1):
+            config = changed("algorithm.desired_kl", 10.0)
+            config["algorithm"] |= {"num_learning_epochs": 1, "num_mini_batches": 2}
+            config["actor"]["distribution_cfg"]["init_std"] = std
+            runner = learn(made(config=config), 3)
+            rate = rsl_rl.read_tensors(runner._checkpoint)["learner.learning_rate"][0]
+            self.assertAlmostEqual(rate, 1e-3 * 1.5**3, places=12, msg=std)
+
     def test_truncation_is_exact_only_with_last_observations(self):
         for make, exact in (
             (lambda: RslRl(Mjlab(4)), True),
