@@ -468,17 +468,19 @@ namespace {
 
 // The sum over rows of KL(old || new) of diagonal Gaussians:
 //   sum over dimensions of log(s / s_old) + (s_old^2 + (m_old - m)^2) / (2 s^2) - 1/2
+// Equal ones have 0 without rounding: a KL above 0 would raise the adaptive rate.
 template <class Real>
 double gaussian_kl(const TileBatch<Real>& batch, const Real* old_means, const Real* means,
                    const Real* log_std) {
   double total = 0.0;
   for (std::size_t a = 0; a < batch.old_log_std.size(); ++a) {
-    const double after = log_std[a], before = batch.old_log_std[a];
-    const double scale = 0.5 * portable::exp(-2.0 * after), old_var = portable::exp(2.0 * before);
+    const double after = log_std[a], shrink = static_cast<double>(batch.old_log_std[a]) - after;
+    const double scale = 0.5 * portable::exp(-2.0 * after);
+    const double of_deviations = 0.5 * portable::expm1(2.0 * shrink) - shrink;
     for (int r = 0; r < batch.own_rows(); ++r) {
       const std::size_t i = a * kTileRows + static_cast<std::size_t>(r);
       const double off = static_cast<double>(old_means[i]) - static_cast<double>(means[i]);
-      total += (after - before) + ((old_var + off * off) * scale - 0.5);
+      total += of_deviations + off * off * scale;
     }
   }
   return total;

@@ -88,6 +88,8 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         rsl_rl.check_dict("", train_cfg)
         for key in (*MODELS, "obs_groups"):
             rsl_rl.check_dict(key, train_cfg.get(key) or {})
+        for key in MODELS:
+            self._refuse_memory(key, train_cfg.get(key) or {})
         for key in ("actor", "critic", "policy"):
             if key in train_cfg:
                 raise _core.Error(
@@ -115,6 +117,16 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
                 f"go on in the next epoch; take algorithm.gradient_length = {near}"
             )
         self.settings = {**settings, "algorithm": "distill", "lr_schedule": "constant"}
+
+    def _refuse_memory(self, key, model):
+        class_name, rnn_type = model.get("class_name", "MLPModel"), model.get("rnn_type")
+        if rsl_rl.last_name(class_name) == "RNNModel" or rnn_type is not None:
+            raise _core.Error(
+                f"train_cfg: got {key} with class_name = {class_name!r} and rnn_type = "
+                f"{rnn_type!r}, expected no memory, which would go on from other states than "
+                "RSL-RL's; train with RSL-RL, or a student with broadloom.train(algorithm="
+                "'distill', recurrent='lstm', ...)"
+            )
 
     def learn(self, num_learning_iterations: int, init_at_random_ep_len: bool = False) -> None:
         self._check_teacher()
@@ -227,6 +239,6 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         from . import _rsl_rl_torch
 
         state = super()._saved()["actor_state_dict"]
-        return _rsl_rl_torch.Actor.made(
+        return _rsl_rl_torch.actor_of(
             state, self.settings["activation"], self.settings["norm_obs"]
         )

@@ -32,22 +32,13 @@ class Normalizer(nn.Module):
 class Actor(nn.Module):
     """Normaliser and network, from [n, D] to mean actions [n, A]."""
 
-    def __init__(self, widths: list[int], activation: str, normalises: bool) -> None:
+    def __init__(self, inputs: int, widths: list[int], activation: str, normalises: bool) -> None:
         super().__init__()
-        self.obs_normalizer = Normalizer(widths[0]) if normalises else nn.Identity()
+        self.obs_normalizer = Normalizer(inputs) if normalises else nn.Identity()
         layers: list[nn.Module] = []
-        for inputs, outputs in zip(widths[:-1], widths[1:]):
-            layers += [nn.Linear(inputs, outputs), ACTIVATIONS[activation]()]
+        for below, above in zip(widths[:-1], widths[1:]):
+            layers += [nn.Linear(below, above), ACTIVATIONS[activation]()]
         self.mlp = nn.Sequential(*layers[:-1])
-
-    @classmethod
-    def made(cls, state, activation, normalises):
-        """The actor of a state dict of RSL-RL, given as arrays."""
-        weights = [array for name, array in state.items() if name.endswith(".weight")]
-        actor = cls([weights[0].shape[1], *(len(one) for one in weights)], activation, normalises)
-        kept = {name: tensor(array) for name, array in state.items() if "distribution" not in name}
-        actor.load_state_dict(kept)
-        return actor.eval()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.mlp(self.obs_normalizer(x))
@@ -57,21 +48,96 @@ class Actor(nn.Module):
         """RSL-RL's exports have it, for recurrent networks."""
 
 
-class InferencePolicy(nn.Module):
-    """An Actor that takes the environment's groups of observations."""
+class RecurrentActor(nn.Module):
+    """Normaliser, cell and network. As a module of its own it acts in one environment, whose state
+    it keeps, as RSL-RL's exports do."""
 
-    def __init__(self, actor: Actor, groups: tuple[str, ...]) -> None:
+    __constants__ = ["is_lstm"]  # so that TorchScript compiles one of the two forms
+
+    def __init__(self, actor: Actor, cell: nn.LSTM | nn.GRU) -> None:
+        super().__init__()
+        self.obs_normalizer, self.rnn, self.mlp = actor.obs_normalizer, cell, actor.mlp
+        self.is_lstm = isinstance(cell, nn.LSTM)
+        self.register_buffer("hidden_state", torch.zeros(1, 1, cell.hidden_size))
+        if self.is_lstm:
+            self.register_buffer("cell_state", torch.zeros(1, 1, cell.hidden_size))
+
+    def step(self, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
+        """(mean actions [n, A], h, c) for states [1, n, units]. A GRU passes c on."""
+        x = self.obs_normalizer(x).unsqueeze(0)
+        if self.is_lstm:
+            x, (h, c) = self.rnn(x, (h, c))
+        else:
+            x, h = self.rnn(x, h)
+        return self.mlp(x.squeeze(0)), h, c
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.is_lstm:
+            out, h, c = self.step(x, self.hidden_state, self.cell_state)
+            self.cell_state[:] = c.detach()
+        else:
+            out, h, c = self.step(x, self.hidden_state, self.hidden_state)
+        self.hidden_state[:] = h.detach()
+        return out
+
+    @torch.jit.export
+    def reset(self) -> None:
+        self.hidden_state[:] = 0.0
+        if self.is_lstm:
+            self.cell_state[:] = 0.0
+
+
+def actor_of(state, activation, normalises):
+    """The actor of a state dict of RSL-RL, given as arrays."""
+    kept = {name: tensor(array) for name, array in state.items() if "distribution" not in name}
+    kept = {name.removeprefix("rnn."): array for name, array in kept.items()}
+    weights = [array for name, array in kept.items() if name.endswith(".weight")]
+    inputs = kept.get("rnn.weight_ih_l0", weights[0]).shape[1]
+    widths = [weights[0].shape[1], *(len(one) for one in weights)]
+    actor = Actor(inputs, widths, activation, normalises)
+    if "rnn.weight_hh_l0" in kept:
+        sums, units = kept["rnn.weight_hh_l0"].shape
+        actor = RecurrentActor(actor, (nn.LSTM if sums == 4 * units else nn.GRU)(inputs, units))
+        kept |= dict(actor.named_buffers(recurse=False))
+    actor.load_state_dict(kept)
+    return actor.eval()
+
+
+class InferencePolicy(nn.Module):
+    """An actor that takes the environment's groups of observations. With a cell it keeps the state
+    of each row, which is 0 at first."""
+
+    def __init__(self, actor: Actor | RecurrentActor, groups: tuple[str, ...]) -> None:
         super().__init__()
         self.actor, self.groups = actor, groups
+        self.is_recurrent = isinstance(actor, RecurrentActor)
+        self._states: tuple[torch.Tensor, ...] | None = None
 
     @torch.no_grad()
     def forward(self, observations):
         if not torch.is_tensor(observations):
             observations = torch.cat([observations[key] for key in self.groups], dim=-1)
-        return self.actor(observations)
+        if not self.is_recurrent:
+            return self.actor(observations)
+        rows = len(observations)
+        if self._states is None:
+            self._states = (observations.new_zeros(1, rows, self.actor.rnn.hidden_size),) * 2
+        if self._states[0].shape[1] != rows:
+            raise _core.Error(
+                f"observations: got {rows} rows, expected {self._states[0].shape[1]}, as before; "
+                "call reset() to begin with others"
+            )
+        actions, *states = self.actor.step(observations, *self._states)
+        self._states = tuple(states)
+        return actions
 
     def reset(self, dones=None):
-        """RSL-RL's models have it, for recurrent networks."""
+        """Begins new episodes: in the rows where dones is 1, or in all."""
+        if dones is None:
+            self._states = None
+        elif self._states is not None:
+            ended = torch.as_tensor(dones, device=self._states[0].device).reshape(-1, 1) == 1
+            self._states = tuple(state.masked_fill(ended, 0.0) for state in self._states)
 
 
 SYMMETRY = (
@@ -216,14 +282,17 @@ def read(path):
         raise _core.Error(
             f"{path}: got a {type(found).__name__}, expected a dict, as RSL-RL's checkpoints are"
         )
+    order = None
     if "model_state_dict" in found:  # RSL-RL before 4.0: actor and critic in one dict
-        found |= parts_of(found.pop("model_state_dict"))
+        parts, order = parts_of(found.pop("model_state_dict"))
+        found |= parts
     out = {
         name: {key: value.numpy() for key, value in found[name].items()}
         if name.endswith("state_dict") and not name.startswith("optimizer")
         else found[name]
         for name in found
     }
+    out["order"] = order
     adam = out.pop("optimizer_state_dict", None)
     if adam is not None:
         states = [adam["state"][i] for i in sorted(adam["state"])]
@@ -238,15 +307,22 @@ def read(path):
 
 
 def parts_of(model):
-    out = {"actor_state_dict": {}, "critic_state_dict": {}}
+    """The dicts of actor and critic, and (actor or critic, name) of all parts in their order."""
+    out, order = {"actor_state_dict": {}, "critic_state_dict": {}}, []
     for name, value in model.items():
-        if name in ("std", "log_std"):
-            out["actor_state_dict"][name] = value
+        found = ("actor", name) if name in ("std", "log_std") else None
         for part in ("actor", "critic"):
-            for old, new in ((f"{part}.", "mlp."), (f"{part}_obs_normalizer.", "obs_normalizer.")):
+            for old, new in (
+                (f"{part}.", "mlp."),
+                (f"{part}_obs_normalizer.", "obs_normalizer."),
+                (f"memory_{part[0]}.", "rnn."),
+            ):
                 if name.startswith(old):
-                    out[f"{part}_state_dict"][new + name.removeprefix(old)] = value
-    return out
+                    found = (part, new + name.removeprefix(old))
+        if found:
+            out[f"{found[0]}_state_dict"][found[1]] = value
+            order.append(found)
+    return out, order
 
 
 def write_jit(actor, path):
@@ -254,16 +330,33 @@ def write_jit(actor, path):
     torch.jit.script(actor.cpu()).save(path)
 
 
+class OnnxActor(nn.Module):
+    """A RecurrentActor whose states are inputs and outputs."""
+
+    def __init__(self, actor: RecurrentActor) -> None:
+        super().__init__()
+        self.actor = actor
+
+    def forward(self, obs, h_in, c_in=None):
+        out, *states = self.actor.step(obs, h_in, c_in)
+        return (out, *states) if self.actor.is_lstm else (out, states[0])
+
+
 def write_onnx(actor, size, path, verbose):
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    inputs, states = (torch.zeros(1, size),), []
+    if isinstance(actor, RecurrentActor):
+        states = ["h", "c"] if actor.is_lstm else ["h"]
+        inputs += tuple(torch.zeros(1, 1, actor.rnn.hidden_size) for _ in states)
+        actor = OnnxActor(actor)
     torch.onnx.export(
         actor.cpu(),
-        (torch.zeros(1, size),),
+        inputs,
         path,
         opset_version=18,
         verbose=verbose,
-        input_names=["obs"],
-        output_names=["actions"],
+        input_names=["obs", *(f"{name}_in" for name in states)],
+        output_names=["actions", *(f"{name}_out" for name in states)],
         dynamic_axes={},
         dynamo=False,
     )

@@ -29,6 +29,7 @@ from . import _core, training
 from ._arrays import check_finite, numpy_of
 from ._kind import Kind
 from ._robots import RslRlEnvs, is_rsl_rl
+from ._rsl_rl_shapes import GATES, Memory, Shapes
 
 STD_OFFSET = 1e-2  # RSL-RL divides by the deviation plus this
 
@@ -54,7 +55,7 @@ def _widths(value):
     return [operator.index(width) for width in value]
 
 
-def _last_name(value):
+def last_name(value):
     return str(value).replace(":", ".").rpartition(".")[2]
 
 
@@ -111,15 +112,15 @@ ALGORITHM = {
     "grad_reduce_bucket_mb": Row("none: for several GPUs", 25),
 }
 MODEL = {
-    "class_name": Row("encoder = mlp", "MLPModel", allowed=("MLPModel",)),
+    "class_name": Row("encoder = mlp", "MLPModel", allowed=("MLPModel", "RNNModel")),
     "hidden_dims": Row("hidden_sizes", (256, 256, 256), _widths),
     "activation": Row("activation", "elu", _same, ("elu", "relu", "tanh")),
     "obs_normalization": Row("norm_obs", False, bool),
     "distribution_cfg": Row("the keys of `distribution_cfg` below", None),
     "cnn_cfg": Row("none", None, allowed=(None,)),
-    "rnn_type": Row("none", None, allowed=(None,)),
-    "rnn_hidden_dim": Row("none: without rnn_type", 256),
-    "rnn_num_layers": Row("none: without rnn_type", 1),
+    "rnn_type": Row("recurrent"),
+    "rnn_hidden_dim": Row("recurrent_units", 256),
+    "rnn_num_layers": Row("none", 1),
 }
 DISTRIBUTION = {
     "class_name": Row("a Gaussian policy", "GaussianDistribution", None, ("GaussianDistribution",)),
@@ -132,7 +133,7 @@ DISTRIBUTION = {
 
 # Broadloom refuses a key that does nothing beside the others; RSL-RL's files name all.
 IDLE: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "shuffle": lambda ours: ours["update_epochs"] == 1,
+    "shuffle": lambda ours: ours["shuffle"] == "block" and ours["update_epochs"] == 1,
     "clip_grads": lambda ours: ours["max_grad_norm"] == 0 or ours["vf_coef"] == 0,
     "clip_coef": lambda ours: ours["update_epochs"] * ours["num_minibatches"] == 1,
     "clip_vloss": lambda ours: (
@@ -168,11 +169,12 @@ class Reading:
         self.values: dict[str, dict[str, Any]] = {}
         self.read("", RUNNER, config, strict=False)
         parts = {name: self.values[""][name] or {} for name in ("algorithm", *MODELS)}
-        for name in ("actor", "critic"):
+        for name in MODELS:
             self.read(f"{name}.", MODEL, parts[name])
         distribution = self.values["actor."]["distribution_cfg"] or {}
         self.read("actor.distribution_cfg.", DISTRIBUTION, distribution)
         self.read("algorithm.", ALGORITHM, parts["algorithm"])
+        self.memory = self.read_memory(parts)
         self.check_models()
         self.check_numbers()
         if self.settings["desired_kl"] is None:
@@ -180,12 +182,13 @@ class Reading:
         if self.settings["lr_schedule"] != "adaptive":
             del self.settings["desired_kl"]
         least, most = self.values["actor.distribution_cfg."]["std_range"]
+        # RSL-RL's minibatches of sequences are neighbouring environments.
         self.settings |= {
             "adam_eps": 1e-8,
             "norm_reward": False,
             "algorithm": "ppo",
             "clip_grads": "apart",
-            "shuffle": "block",
+            "shuffle": "off" if self.memory else "block",
             "std_min": max(float(least), 1e-6),
             "std_max": float(most),
         }
@@ -196,6 +199,8 @@ class Reading:
             self.settings["kl_estimate"] = "analytic"
         if self.settings["norm_obs"]:
             self.settings |= {"obs_eps": STD_OFFSET, "obs_eps_in": "deviation", "clip_obs": 0.0}
+        if self.memory:
+            self.settings |= {"recurrent": self.memory.kind, "recurrent_units": self.memory.units}
 
     def named(self, key):
         """A key such as actor.hidden_dims, as the user writes it."""
@@ -217,7 +222,7 @@ class Reading:
                 self.near[key] = "is not known here"
         for key, row in table.items():
             value, name = values[key], self.named(prefix) + key
-            known = _last_name(value) if key == "class_name" else value
+            known = last_name(value) if key == "class_name" else value
             if row.allowed is not None and known not in row.allowed:
                 raise _core.Error(
                     f"train_cfg: got {name} = {value!r}, expected "
@@ -236,6 +241,48 @@ class Reading:
                     ) from None
                 if not prefix.startswith("critic"):
                     self.settings[row.ours] = turned
+
+    def read_memory(self, parts):
+        """The Memory of both models, or None."""
+        found = [self.memory_of(name, parts[name]) for name in MODELS]
+        if found[0] != found[1]:
+            got = " and ".join(
+                f"{self.named(name)} with {one or 'no memory'}"
+                for name, one in zip(MODELS, found, strict=True)
+            )
+            raise _core.Error(
+                f"train_cfg: got {got}, expected equal ones, since Broadloom's two networks have "
+                "one shape"
+            )
+        if found[0] and self.values["algorithm."]["symmetry_cfg"]:
+            raise _core.Error(
+                "train_cfg: got algorithm.symmetry_cfg with RNNModel, expected none, as in RSL-RL: "
+                "a mirror image has no memory"
+            )
+        return found[0]
+
+    def memory_of(self, name, given):
+        """The Memory of one model, or None. given: its keys, without defaults."""
+        values, name = self.values[f"{name}."], self.named(name)
+        kind = values["rnn_type"]
+        if last_name(values["class_name"]) == "MLPModel":
+            if kind is None:
+                return None
+            raise _core.Error(
+                f"train_cfg: got {name}.rnn_type = {kind!r} with class_name = "
+                f"{values['class_name']!r}, expected class_name = 'RNNModel', or rnn_type = None"
+            )
+        kind = kind if "rnn_type" in given else "lstm"  # RSL-RL's default
+        units, layers = values["rnn_hidden_dim"], values["rnn_num_layers"]
+        kind = kind.lower() if isinstance(kind, str) else kind
+        for key, value, good, words in (
+            ("rnn_type", kind, kind in tuple(GATES), "'lstm' or 'gru'"),
+            ("rnn_hidden_dim", units, isinstance(units, int) and units > 0, "1 or more units"),
+            ("rnn_num_layers", layers, layers == 1, "1, since Broadloom's cells have one layer"),
+        ):
+            if not good:
+                raise _core.Error(f"train_cfg: got {name}.{key} = {value!r}, expected {words}")
+        return Memory(kind, units)
 
     def check_numbers(self):
         interval = self.values[""]["save_interval"]
@@ -286,50 +333,6 @@ class Reading:
 
 
 MODELS = ("actor", "critic")
-
-
-class Shapes(NamedTuple):
-    """Sizes of the two networks, and where their numbers lie in Broadloom's parameters."""
-
-    actor: tuple[int, ...]  # widths, from observation to action
-    critic: tuple[int, ...]
-
-    def unpacked(self, flat):
-        """{name of RSL-RL: array} of the actor and of the critic, from parameters or moments."""
-        place, models = 0, []
-        for widths in (self.actor, self.critic):
-            model = {}
-            for i, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
-                weight = flat[place : place + inputs * outputs]
-                place += inputs * outputs
-                is_head = i == len(widths) - 2  # which is stored as torch stores all layers
-                weight = weight.reshape((outputs, inputs) if is_head else (inputs, outputs))
-                model[f"mlp.{2 * i}.weight"] = (weight if is_head else weight.T).copy("C")
-                model[f"mlp.{2 * i}.bias"] = flat[place : place + outputs].copy()
-                place += outputs
-            models.append(model)
-        return (*models, flat[place:].copy())
-
-    def packed(self, actor, critic, deviation):
-        parts = []
-        for model in (actor, critic):
-            weights = [name for name in model if name.endswith("weight")]
-            for name, array in model.items():
-                parts.append(np.ravel(array.T if name in weights[:-1] else array))
-        return np.ascontiguousarray(np.concatenate([*parts, deviation]), np.float32)
-
-    def drawn(self, seed, deviation):
-        """First parameters, drawn by NumPy as torch draws those of nn.Linear: weights and biases
-        are uniform within 1 / sqrt(inputs). Each deviation is this number."""
-        random, models = np.random.default_rng([seed, 0x5EED]), []
-        for widths in (self.actor, self.critic):
-            model = {}
-            for i, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
-                bound = 1.0 / np.sqrt(inputs)
-                for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
-                    model[f"mlp.{2 * i}.{name}"] = random.uniform(-bound, bound, shape)
-            models.append(model)
-        return self.packed(*models, np.full(self.actor[-1], deviation))
 
 
 class StepLog:
@@ -480,6 +483,11 @@ class OnPolicyRunner:
                 self._reading.near["algorithm.symmetry_cfg"] = (
                     "statistics of observations are those of the mirror images, too"
                 )
+        left = held.num_envs % max(self.settings["num_minibatches"], 1)
+        if self._reading.memory and left:
+            self._reading.near["algorithm.num_mini_batches"] = (
+                f"all environments are learnt from, where RSL-RL leaves out the last {left}"
+            )
         self._warn()
         seed = self.settings["seed"]
         std = float(self._reading.values["actor.distribution_cfg."]["init_std"])
@@ -492,7 +500,7 @@ class OnPolicyRunner:
         critic = policy if own is None else int(np.prod(own["shape"]))
         hidden = tuple(self.settings["hidden_sizes"])
         actions = int(np.prod(spec["action"]["shape"]))
-        return Shapes((policy, *hidden, actions), (critic, *hidden, 1))
+        return Shapes((policy, *hidden, actions), (critic, *hidden, 1), self._reading.memory)
 
     def _warn(self):
         if self._reading.near:
@@ -601,14 +609,16 @@ class OnPolicyRunner:
 
     def get_inference_policy(self, device: str | None = None) -> Any:
         """A torch.nn.Module from observations (the groups, or one tensor [n, D]) to the mean
-        actions [n, A], with the parameters as they are now."""
+        actions [n, A], with the parameters as they are now. With a cell it keeps the state of each
+        row; reset(dones) begins new episodes in rows where dones is 1, reset() in all."""
         from . import _rsl_rl_torch
 
         actor = self._actor()
         return _rsl_rl_torch.InferencePolicy(actor, self._kind.groups[0]).to(device or self.device)
 
     def export_policy_to_jit(self, path: str, filename: str = "policy.pt") -> None:
-        """Writes the policy as TorchScript: normaliser and network, from [n, D] to [n, A]."""
+        """Writes the policy as TorchScript: normaliser and network, from [n, D] to [n, A]. With a
+        cell n is 1: the file keeps a state, and has reset()."""
         from . import _rsl_rl_torch
 
         _rsl_rl_torch.write_jit(self._actor(), os.path.join(path, filename))
@@ -616,7 +626,8 @@ class OnPolicyRunner:
     def export_policy_to_onnx(
         self, path: str, filename: str = "policy.onnx", verbose: bool = False
     ) -> None:
-        """Writes the policy as ONNX, with RSL-RL's names `obs` and `actions`. Needs onnx."""
+        """Writes the policy as ONNX, with RSL-RL's names `obs` and `actions`; with a cell also
+        `h_in`, `h_out` and, for an LSTM, `c_in`, `c_out`. Needs onnx."""
         from . import _rsl_rl_torch
 
         file = os.path.join(path, filename)
@@ -638,7 +649,7 @@ class OnPolicyRunner:
 
     def _sinks(self):
         logger = self._reading.values[""]["logger"]
-        word = _last_name(logger["class_name"] if isinstance(logger, Mapping) else logger)
+        word = last_name(logger["class_name"] if isinstance(logger, Mapping) else logger)
         if word in ("wandb", "WandbLogWriter"):
             from .sinks import WandB
 
@@ -745,7 +756,7 @@ class OnPolicyRunner:
                 check_part(path, f"{word}'s deviation", loaded, deviation.shape)
                 deviation = loaded
             if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
-                size = models[name]["mlp.0.weight"].shape[1]
+                size = getattr(self._shapes, name)[0]
                 for part in ("_mean", "_std"):
                     row = theirs.get(f"obs_normalizer.{part}")
                     row = None if row is None else np.ravel(row)
@@ -753,7 +764,8 @@ class OnPolicyRunner:
                 out |= loaded_statistics(key, theirs)
         out["learner.params"] = self._shapes.packed(actor, critic, deviation)
         if wanted.get("optimizer") and "optimizer" in found:
-            out |= self._moments_of(found["optimizer"], path)
+            names = names_of_moments(found, models)
+            out |= self._moments_of(found["optimizer"], names, path)
         return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
     def check_names(self, name, model, theirs, path):
@@ -771,7 +783,7 @@ class OnPolicyRunner:
                 "trained with, or with strict=False"
             )
 
-    def _moments_of(self, optimizer, path):
+    def _moments_of(self, optimizer, names, path):
         rate = optimizer["learning_rate"]
         check_finite(path, "learning rate", np.array(rate))
         if self.settings["lr_schedule"] == "constant":
@@ -781,27 +793,33 @@ class OnPolicyRunner:
         if not optimizer["moments"]:
             moments = {f"learner.{key}": zeros for key in ("adam_m", "adam_v")}
             return {**out, **moments, "learner.adam_steps": np.array([0], np.int64)}
-        names = len(self._shapes.actor) * 2 - 2
+        of_actor, of_critic, of_std = self._shapes.unpacked(zeros)
+        expected = {
+            **{("actor", part): array for part, array in of_actor.items()},
+            **{("critic", part): array for part, array in of_critic.items()},
+            DEVIATION: of_std,
+        }
         for key, arrays in zip(("adam_m", "adam_v"), optimizer["moments"]):
-            parts = [f"{i}.{kind}" for i in range(names) for kind in ("weight", "bias")]
-            if len(arrays) != 2 * names + 1:
+            if len(arrays) != len(names) or sorted(names) != sorted(expected):
                 raise _core.Error(
-                    f"{path}: got moments of {len(arrays)} parameters, expected {2 * names + 1}; "
+                    f"{path}: got moments of {len(arrays)} parameters, expected {len(expected)}; "
                     "load without them: load_cfg={'actor': True, 'critic': True}"
                 )
-            of_actor, of_critic, of_std = self._shapes.unpacked(zeros)
-            expected = [of_std, *of_actor.values(), *of_critic.values()]
-            for i, (got, one) in enumerate(zip(arrays, expected, strict=True)):
-                check_part(path, f"moments of parameter {i}", got, one.shape)
-            actor = dict(zip(parts, arrays[1 : names + 1]))
-            critic = dict(zip(parts, arrays[names + 1 :]))
-            out[f"learner.{key}"] = self._shapes.packed(actor, critic, arrays[0])
+            for i, (got, name) in enumerate(zip(arrays, names, strict=True)):
+                check_part(path, f"moments of parameter {i}", got, expected[name].shape)
+            moments = dict(zip(names, arrays, strict=True))
+            deviation = moments.pop(DEVIATION)
+            models = [
+                {part: array for (model, part), array in moments.items() if model == name}
+                for name in MODELS
+            ]
+            out[f"learner.{key}"] = self._shapes.packed(*models, deviation)
         return {**out, "learner.adam_steps": np.array([optimizer["steps"]], np.int64)}
 
     def _actor(self):
         from . import _rsl_rl_torch
 
-        return _rsl_rl_torch.Actor.made(
+        return _rsl_rl_torch.actor_of(
             self._saved()["actor_state_dict"],
             self.settings["activation"],
             self.settings["norm_obs"],
@@ -839,6 +857,20 @@ def check_part(path, name, got, expected):
             "train_cfg; load a checkpoint of this task"
         )
     check_finite(path, name, got)
+
+
+DEVIATION = ("actor", "the deviation")
+
+
+def names_of_moments(found, models):
+    """(model, part) of each of the optimiser's moments, in the order of a checkpoint's dicts, which
+    is that of torch's parameters. models: names where the checkpoint has no such dict."""
+    names = found.get("order")  # of one dict for both models
+    if names is None:
+        dicts = {name: found.get(f"{name}_state_dict") or models[name] for name in MODELS}
+        names = [(name, part) for name in MODELS for part in dicts[name]]
+    names = [DEVIATION if part in STD_NAMES else (model, part) for model, part in names]
+    return [name for name in names if not name[1].startswith("obs_normalizer.")]
 
 
 def deviation_of(actor, usual, is_scalar):

@@ -150,7 +150,8 @@ class DistillationTest(unittest.TestCase):
             (changed("algorithm", loss_type="l1"), "loss_type = 'l1'.*'mse' or 'huber'"),
             (changed("algorithm", class_name="PPO"), "class_name = 'PPO'.*'Distillation'"),
             (changed("algorithm", clip_param=0.2), "algorithm.clip_param"),
-            (changed("student", rnn_type="gru"), "rnn_type = 'gru'"),
+            (changed("student", rnn_type="gru"), "student with .* rnn_type = 'gru', expected no m"),
+            (changed("teacher", class_name="RNNModel"), "teacher with class_name = 'RNNModel'"),
             (changed(None, actor={}), "'actor', expected 'student' and 'teacher'"),
         ):
             with self.assertRaisesRegex(broadloom.Error, words):

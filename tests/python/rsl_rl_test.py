@@ -67,6 +67,15 @@ def changed(path, value, also=""):
     return config
 
 
+def recurrent(kind, **keys):
+    """CONFIG with a cell of 6 units in both models."""
+    config = copy.deepcopy(CONFIG)
+    for part in ("actor", "critic"):
+        memory = {"class_name": "RNNModel", "rnn_type": kind, "rnn_hidden_dim": 6}
+        config[part] |= {**memory, "rnn_num_layers": 1, **keys}
+    return config
+
+
 def made(make=lambda: RslRl(Mjlab(4)), config=CONFIG, **keys):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -77,6 +86,26 @@ def learn(runner, iterations, **keys):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         runner.learn(iterations, **keys)
     return runner
+
+
+def remembered(kind, model, x, h, c):
+    """The states (h, c) after x, in the formulas of torch's cells."""
+    sums, last = (
+        numbers @ model[f"rnn.rnn.weight_{side}_l0"].T + model[f"rnn.rnn.bias_{side}_l0"]
+        for side, numbers in (("ih", x), ("hh", h))
+    )
+
+    def sigmoid(numbers):
+        return 1.0 / (1.0 + np.exp(-numbers))
+
+    if kind == "gru":
+        (r, z, n), (r_last, z_last, n_last) = (np.split(one, 3, axis=1) for one in (sums, last))
+        n = np.tanh(n + sigmoid(r + r_last) * n_last)
+        z = sigmoid(z + z_last)
+        return (1.0 - z) * n + z * h, c
+    i, f, g, o = np.split(sums + last, 4, axis=1)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
 
 
 class RunnerTest(unittest.TestCase):
@@ -137,6 +166,16 @@ class RunnerTest(unittest.TestCase):
         one_step = changed("algorithm.num_learning_epochs", 1)
         one_step["algorithm"] |= {"num_mini_batches": 1, "clip_param": 0.1, "schedule": "fixed"}
         learn(made(config=one_step), 1)
+
+    def test_a_block_s_first_step_leaves_the_adaptive_rate(self):
+        """Its KL is 0, which rounding must not raise above 0."""
+        for std in (0.3, 0.5, 0.7, 1.1):
+            config = changed("algorithm.desired_kl", 10.0)
+            config["algorithm"] |= {"num_learning_epochs": 1, "num_mini_batches": 2}
+            config["actor"]["distribution_cfg"]["init_std"] = std
+            runner = learn(made(config=config), 3)
+            rate = rsl_rl.read_tensors(runner._checkpoint)["learner.learning_rate"][0]
+            self.assertAlmostEqual(rate, 1e-3 * 1.5**3, places=12, msg=std)
 
     def test_truncation_is_exact_only_with_last_observations(self):
         for make, exact in (
@@ -296,7 +335,8 @@ class RunnerTest(unittest.TestCase):
             ("algorithm.nothing_like_it", 1, "algorithm.nothing_like_it"),
             ("algorithm.class_name", "Distillation", "expected 'PPO'"),
             ("actor.class_name", "rsl_rl.models:CNNModel", "expected 'MLPModel'"),
-            ("actor.rnn_type", "lstm", "actor.rnn_type"),
+            ("actor.rnn_type", "lstm", "class_name = 'MLPModel', expected class_name = 'RNNModel'"),
+            ("actor.class_name", "RNNModel", "actor with lstm of 256 units and critic with no mem"),
             ("actor.hidden_dims", (8, 8), "actor.hidden_dims = .* expected equal ones"),
             ("actor.activation", "selu", "expected 'elu' or 'relu' or 'tanh'"),
             ("critic.obs_normalization", False, "expected equal ones"),
@@ -316,6 +356,41 @@ class RunnerTest(unittest.TestCase):
             made(config=old)
         with self.assertRaisesRegex(broadloom.Error, "get_observations"):
             made(lambda: IsaacLab(2))
+
+    def test_cells_that_broadloom_has_not_are_refused(self):
+        symmetric, many = recurrent("gru"), recurrent("gru")
+        symmetric["algorithm"]["symmetry_cfg"] = {"data_augmentation_func": None}
+        many["algorithm"]["num_mini_batches"] = 5
+        other = recurrent("lstm")
+        other["critic"]["rnn_type"] = "gru"
+        for config, words in (
+            (recurrent("mingru"), "actor.rnn_type = 'mingru', expected 'lstm' or 'gru'"),
+            (recurrent(None), "actor.rnn_type = None, expected 'lstm' or 'gru'"),
+            (recurrent("lstm", rnn_num_layers=2), "rnn_num_layers = 2, expected 1, since"),
+            (recurrent("lstm", rnn_hidden_dim=0), "rnn_hidden_dim = 0, expected 1 or more"),
+            (other, "actor with lstm of 6 units and critic with gru of 6 units, expected equal"),
+            (symmetric, "symmetry_cfg with RNNModel, expected none"),
+            (many, "num_minibatches: got 5 .* expected at most num_envs"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
+                made(config=config)
+
+    def test_keys_of_a_cell_become_those_of_broadloom(self):
+        for config, expected in (
+            (recurrent("GRU"), ("gru", 6)),
+            (recurrent("lstm", class_name="rsl_rl.models:RNNModel"), ("lstm", 6)),
+        ):
+            settings = made(config=config).settings
+            self.assertEqual((settings["recurrent"], settings["recurrent_units"]), expected)
+            self.assertEqual(settings["shuffle"], "off")
+        config = recurrent("lstm")
+        for part in ("actor", "critic"):  # RSL-RL's defaults
+            for key in ("rnn_type", "rnn_hidden_dim", "rnn_num_layers"):
+                del config[part][key]
+        settings = made(config=config).settings
+        self.assertEqual((settings["recurrent"], settings["recurrent_units"]), ("lstm", 256))
+        with self.assertWarnsRegex(UserWarning, "RSL-RL leaves out the last 1"):
+            rsl_rl.OnPolicyRunner(RslRl(Mjlab(5)), recurrent("lstm"))
 
     def test_differences_are_named_in_one_warning(self):
         config = changed("check_for_nan", False)
@@ -345,6 +420,51 @@ class RunnerTest(unittest.TestCase):
         self.assertFalse(np.array_equal(shapes.drawn(1, 1), shapes.drawn(2, 1)))
         packed = shapes.packed(actor, critic, deviation)
         self.assertTrue(np.array_equal(packed, shapes.drawn(1, 0.5)))
+
+    def test_cells_are_drawn_as_torch_draws_them(self):
+        for kind, gates in (("lstm", 4), ("gru", 3)):
+            shapes = rsl_rl.Shapes((5, 8, 3), (7, 8, 1), rsl_rl.Memory(kind, 400))
+            models = shapes.unpacked(shapes.drawn(1, 0.5))
+            for model, inputs, outputs in zip(models[:2], (5, 7), (3, 1), strict=True):
+                sums = 400 * gates
+                expected = {
+                    "mlp.0.weight": (8, 400), "mlp.0.bias": (8,),
+                    "mlp.2.weight": (outputs, 8), "mlp.2.bias": (outputs,),
+                    "rnn.rnn.weight_ih_l0": (sums, inputs), "rnn.rnn.weight_hh_l0": (sums, 400),
+                    "rnn.rnn.bias_ih_l0": (sums,), "rnn.rnn.bias_hh_l0": (sums,),
+                }  # fmt: skip
+                self.assertEqual(
+                    [(name, array.shape) for name, array in model.items()], list(expected.items())
+                )
+                for name, array in model.items():
+                    if name.startswith(("rnn", "mlp.0")):
+                        self.assertLessEqual(np.abs(array).max(), np.float32(0.05))
+                        self.assertGreater(np.abs(array).max(), 0.03)
+            packed = shapes.packed(*models)
+            self.assertTrue(np.array_equal(packed, shapes.drawn(1, 0.5)))
+
+    def test_a_cell_is_torch_s(self):
+        for kind in ("lstm", "gru"):
+            runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3)), recurrent(kind)), 2)
+            tensors = rsl_rl.read_tensors(runner._checkpoint)
+            actor = runner._shapes.unpacked(tensors["learner.params"])[0]
+            policy = broadloom.Policy(runner._run)
+            state, h, c = None, np.zeros((9, 6)), np.zeros((9, 6))
+            random = np.random.default_rng(1)
+            for step in range(20):
+                rows = random.normal(size=(9, 2)).astype(np.float32)
+                outputs, _, state = policy.outputs(rows, state=state)
+                x = rows - tensors["obs_normalizer.mean"]
+                x = x / (np.sqrt(tensors["obs_normalizer.var"]) + 1e-2)
+                h, c = remembered(kind, actor, x, h, c)
+                x = h
+                for i in (0, 2, 4):
+                    x = x @ actor[f"mlp.{i}.weight"].T + actor[f"mlp.{i}.bias"]
+                    x = x if i == 4 else np.where(x > 0, x, np.expm1(x))
+                self.assertTrue(np.allclose(outputs, x, atol=1e-5), (kind, step))
+                ended = random.uniform(size=9) < 0.2
+                for one in (h, c, state):
+                    one[ended] = 0.0
 
     def test_parameters_lie_where_the_engine_reads_them(self):
         runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3))), 2)
