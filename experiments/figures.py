@@ -270,7 +270,7 @@ def draw_series(ax, scope, series, categories, styles, width, height):
             marker="" if intervals == "band" else mark,
             linestyle="none" if kind == "points" else "-",
             clip_on=False,
-            markevery=len(some) // 12 if len(some) > 40 else None,
+            markevery=len(some) // 12 if kind != "points" and len(some) > 40 else None,
         )
 
 
