@@ -17,10 +17,10 @@ from rows import read, write, write_verdicts  # noqa: E402
 BAR = 0.5  # of the peer's seconds
 
 
-def walk(rows, by="walks"):
+def walk(rows, column="walks"):
     """(its line, whether it walked): the first of two lines in a row that walk, or the last."""
     for first, second in zip(rows, rows[1:], strict=False):
-        if first[by] == second[by] == "1":
+        if first[column] == second[column] == "1":
             return first, True
     return rows[-1], False
 

@@ -1,4 +1,4 @@
-"""Where the arrays of RSL-RL's models lie in Broadloom's parameters."""
+"""Places of the arrays of RSL-RL's models in Broadloom's parameters."""
 
 from __future__ import annotations
 

@@ -556,9 +556,9 @@ class OtherRobot : public QuadrupedInFolder {
   OtherRobot() {
     std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
     std::string text{std::istreambuf_iterator<char>(built_in), {}};
-    const auto cut = [&](const std::string& from, const std::string& to) {
-      const std::size_t begin = text.find(from), end = text.find(to, begin);
-      EXPECT_NE(end, std::string::npos) << from;
+    const auto cut = [&](const std::string& first, const std::string& behind) {
+      const std::size_t begin = text.find(first), end = text.find(behind, begin);
+      EXPECT_NE(end, std::string::npos) << first;
       text.erase(begin, end - begin);
     };
     cut("<body name=\"RR_hip\"", "</body>\n  </worldbody>");
@@ -569,28 +569,28 @@ class OtherRobot : public QuadrupedInFolder {
                 "</keyframe>");
     std::ofstream(at("two.xml")) << text;
   }
-  Overrides with(const Overrides& more) const {
+  Overrides options(const Overrides& more) const {
     return both({{"xml_file", at("two.xml")}, {"feet", "FR,FL"}}, more);
   }
 };
 
 TEST_F(OtherRobot, HasSizesOfItsOwn) {
-  const EnvSpec spec = made(with({})).value()->spec();
+  const EnvSpec spec = made(options({})).value()->spec();
   EXPECT_EQ(spec.action.size, 6);
   EXPECT_EQ(spec.observation_size(), 12 + 3 * 6);
   EXPECT_EQ(spec.critic_observation.size, 30 + 15 + 3 * 6 + 5 * 2 + 4);
   EXPECT_FALSE(spec.mirror.exists());
   const Overrides gait = {{"gait_hz", "2"}, {"gait", "1"}, {"gait_offsets", "0,0.5"}};
-  EXPECT_EQ(made(with(gait)).value()->spec().observation_size(), 32);
+  EXPECT_EQ(made(options(gait)).value()->spec().observation_size(), 32);
   const ConformanceReport report =
-      check_vec_env([&](const VecEnvOptions& asked) { return made(with(gait), asked); });
+      check_vec_env([&](const VecEnvOptions& asked) { return made(options(gait), asked); });
   EXPECT_EQ(report.findings(), std::vector<std::string>{});
 }
 
 // The trunk is let fall on its nose: by height and by tilt, and later by neither.
 TEST_F(OtherRobot, FallsAsTheOptionsSay) {
   const auto steps_to_fall = [&](const Overrides& more) {
-    const std::unique_ptr<VecEnv> envs = made(with(both(kStill, more))).take();
+    const std::unique_ptr<VecEnv> envs = made(options(both(kStill, more))).take();
     std::vector<float> action(6), seen(30), last(30), critic(77);
     for (int t = 1; t <= 100; ++t) {
       float reward = 0.0f;
