@@ -327,6 +327,15 @@ def first_walk():
     )
 
 
+def biped():
+    played = rows("experiments/biped/results/panel.csv", physics="nominal")
+    walked = [one["walks"] for one in played].count("1")
+    return (
+        f"{walked} of {len(played)} seeds of a biped walk after commands, by the quadruped's recipe "
+        "and without code of its own."
+    )
+
+
 def rare_rewards():
     path = "experiments/rare-rewards/results/"
     where = {"panel": "one", "algorithm": "ppo", "task": "12 moves"}
@@ -659,6 +668,7 @@ CLAIMS = {
     "experiments/article/README.md": [article],
     "experiments/batch-shape/README.md": [batch_shape],
     "experiments/critic/README.md": [critic],
+    "experiments/biped/README.md": [biped],
     "experiments/first-walk/README.md": [first_walk],
     "experiments/gradient-ladder/README.md": [gradient_ladder],
     "experiments/independence/README.md": [independence],
