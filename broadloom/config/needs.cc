@@ -196,13 +196,30 @@ bool sets(const Overrides& overrides, std::string_view key) {
                      [&](const auto& entry) { return entry.first == key; });
 }
 
-// The text that to_text() of the type writes, so that "0.50" and "0.5" are equal.
+// The text that to_text() of the type writes, so that "0.50" and "0.5" are equal, and so are "[1,
+// 2]" and "1,2".
 std::string usual_form(const std::string& type, const std::string& text) {
   bool truth = false;
   double number = 0.0;
   if (type == "bool" && parse_text(text, truth).ok()) return to_text(truth);
   const bool is_number = type == "int" || type == "float";
-  return is_number && parse_text(text, number).ok() ? to_text(number) : text;
+  if (is_number && parse_text(text, number).ok()) return to_text(number);
+  if (type != "numbers" && type != "interval" && type != "list") return text;
+  std::string out, part;
+  const auto end_part = [&] {
+    out += parse_text(part, number).ok() ? to_text(number) : part;
+    part.clear();
+  };
+  for (const char c : text) {
+    if (c == ',') {
+      end_part();
+      out += c;
+    } else if (c != ' ' && c != '[' && c != ']') {
+      part += c;
+    }
+  }
+  end_part();
+  return out;
 }
 
 // The values that episodes have: those of each stratum, or without strata those of the options or

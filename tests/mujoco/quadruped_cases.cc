@@ -605,7 +605,6 @@ TEST_F(OtherRobot, FallsAsTheOptionsSay) {
   const int leaning = steps_to_fall({{"fall_tilt", "20"}});
   EXPECT_GT(leaning, 1);
   EXPECT_LT(leaning, steps_to_fall({{"fall_tilt", "60"}}));
-  EXPECT_EQ(steps_to_fall({{"fall_height", "5"}}), 1);
   EXPECT_LT(steps_to_fall({{"fall_tilt", "180"}, {"fall_height", "0.15"}}),
             steps_to_fall({{"fall_tilt", "180"}}));
 }
@@ -645,6 +644,61 @@ TEST_F(QuadrupedInFolder, HasAMirrorIfItsImuIsInTheMiddle) {
   EXPECT_NE(wrong.front().find("the policy's observation"), std::string::npos) << wrong.front();
 }
 
+// The mirror of a gait's clock, and weights that differ between left and right.
+TEST_F(QuadrupedInFolder, HasAMirrorIfItsGaitHasOne) {
+  std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
+  std::string text{std::istreambuf_iterator<char>(built_in), {}};
+  const std::string right = "-0.01592 -0.06659 -0.00617";
+  text.replace(text.find(right), right.size(), "-0.01592 0 -0.00617");
+  std::ofstream(at("middle.xml")) << text;
+  const auto mirror = [&](const Overrides& more) {
+    const Overrides options = {{"xml_file", at("middle.xml")}, {"gait_hz", "2"}, {"gait", "1"}};
+    return made(both(options, more)).value()->spec().mirror;
+  };
+  const auto clock = [](const Mirror& one) {
+    const std::string seen = one.observation.text();
+    return seen.substr(seen.size() - 7);
+  };
+  EXPECT_EQ(clock(mirror({})), "-48 -49") << "a trot";
+  EXPECT_EQ(clock(mirror({{"gait_offsets", "0,0.5,0,-0.5"}})), "-48 -49") << "a pace";
+  EXPECT_EQ(clock(mirror({{"gait_offsets", "0,0,0.5,0.5"}})), "+48 +49") << "a bound";
+  EXPECT_FALSE(mirror({{"gait_offsets", "0,0.25,0.5,0.75"}}).exists());
+  EXPECT_FALSE(mirror({{"pose_weights", "1,1,1,2,1,1"}}).exists());
+  EXPECT_TRUE(mirror({{"pose_weights", "1,2,3,1,2,3,4,5,6,4,5,6"}}).exists());
+}
+
+// Against the lowest of many points on each shape.
+TEST(Quadruped, KnowsHowFarFeetReachDown) {
+  const double size[3] = {0.03, 0.05, 0.02};
+  const double up[3] = {0.6, -0.48, 0.64};
+  double most[5] = {};
+  for (int i = 0; i < 200; ++i) {
+    for (int j = 0; j <= 200; ++j) {
+      const double turn = 2.0 * kPi * i / 200.0, lean = kPi * j / 200.0, share = j / 200.0;
+      const double ball[3] = {std::sin(lean) * std::cos(turn), std::sin(lean) * std::sin(turn),
+                              std::cos(lean)};
+      const auto height = [&](double x, double y, double z) {
+        return up[0] * x + up[1] * y + up[2] * z;
+      };
+      const double end = ball[2] < 0.0 ? -size[1] : size[1];
+      const double depths[5] = {
+          -height(size[0] * ball[0], size[0] * ball[1], size[0] * ball[2]),
+          -height(size[0] * ball[0], size[0] * ball[1], size[0] * ball[2] + end),
+          -height(size[0] * ball[0], size[1] * ball[1], size[2] * ball[2]),
+          -height(size[0] * std::cos(turn), size[0] * std::sin(turn), size[1] * (2 * share - 1)),
+          -height(i % 2 == 0 ? size[0] : -size[0], i % 4 < 2 ? size[1] : -size[1],
+                  size[2] * (2 * share - 1))};
+      for (std::size_t k = 0; k < 5; ++k) most[k] = std::max(most[k], depths[k]);
+    }
+  }
+  const int types[5] = {mjGEOM_SPHERE, mjGEOM_CAPSULE, mjGEOM_ELLIPSOID, mjGEOM_CYLINDER,
+                        mjGEOM_BOX};
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_NEAR(reach_below(types[k], size, up), most[k], 2e-5) << k;
+    EXPECT_GE(reach_below(types[k], size, up), most[k] - 1e-12) << k;
+  }
+}
+
 TEST(Quadruped, RefusesInvalidOptions) {
   const auto says = [](const Overrides& options, const std::string& words) {
     const Status status = made(options).status();
@@ -663,6 +717,11 @@ TEST(Quadruped, RefusesInvalidOptions) {
   says({{"pose_weights", "1,1,1,1,1"}}, "pose_weights: got 5 numbers for 12 joints");
   says({{"pose_weights", "1,knee"}}, "pose_weights: got '1,knee', expected numbers");
   says({{"fall_tilt", "0"}}, "fall_tilt");
+  says({{"fall_height", "0.3"}}, "fall_height: got 0.3, but the IMU is 0.2718 m high");
+  says({{"pose_weights", "-1"}}, "pose_weights: got -1, expected 0 to 1e6");
+  says({{"gait_offsets", "0,1e17,0,0"}}, "gait_offsets: got 1e+17, expected strides from -1 to 1");
+  says({{"feet", "FR,FL,RR,FR"}}, "feet: got 'FR' twice");
+  says({{"feet", "FR,FL,RR,hand"}}, "for each name in `feet` a geom and a site of it");
   says({{"feet", "FR,FL,RR,hand"}}, "hand");
   says({{"xml_file", "dog.xml"}}, "quadruped.xml");
   says({{"xml_file", "./nowhere.xml"}}, "cannot be opened");
@@ -725,6 +784,9 @@ TEST(Quadruped, RefusesOptionsThatDoNothing) {
   says({{"env.soft_joint_limit", "0.5"}, {"env.dof_pos_limits", "0"}},
        "it needs env.dof_pos_limits below 0");
   EXPECT_EQ(refusal({{"env.soft_joint_limit", "0.5"}}), "");
+  EXPECT_EQ(refusal({{"env.gait_offsets", "[0.0, 0.50, 0.5, 0.0]"}}), "") << "the default";
+  EXPECT_EQ(refusal({{"env.gait_offsets", "0.0,0.5,0.5,0"}}), "");
+  says({{"env.gait_offsets", "0,0.5,0.5,0.5"}}, "it needs env.gait above 0");
   says({{"env.max_foot_height", "0.2"}, {"env.feet_clearance", "0"}, {"env.feet_height", "0"}},
        "it needs env.feet_clearance or env.feet_height below 0");
   EXPECT_EQ(refusal({{"env.max_foot_height", "0.2"}, {"env.feet_clearance", "0"}}), "");

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,50 @@ bool has_mirrored_sides(const mjModel& m, int imu, const RobotSizes& sizes) {
   return true;
 }
 
+// Left and right change places: legs are front right, front left, hind right, hind left. The
+// trunk's frame has x forward, y left and z up.
+Mirror left_and_right(const SignedPermutation& clock) {
+  const SignedPermutation vector = "+0 -1 +2", turn = "-0 +1 -2", command = "+0 -1 -2";
+  const SignedPermutation joints = "-3 +4 +5 -0 +1 +2 -9 +10 +11 -6 +7 +8";
+  const SignedPermutation feet = "+1 +0 +3 +2";
+  const SignedPermutation feet_vectors = "+3 -4 +5 +0 -1 +2 +9 -10 +11 +6 -7 +8";
+  Mirror mirror;
+  mirror.action = joints;
+  for (const auto& part : {vector, turn, vector, joints, joints, joints, command}) {
+    mirror.observation.append(part);
+  }
+  mirror.observation.append(clock);
+  mirror.critic_observation = mirror.observation;
+  for (const auto& part : {turn, vector, vector, vector, turn, joints, joints, joints, feet,
+                           feet_vectors, feet, vector, SignedPermutation("+0")}) {
+    mirror.critic_observation.append(part);
+  }
+  return mirror;
+}
+
+// Sine and cosine of the clock in the mirror. A trot's are half a stride ahead, those of a bound
+// stay. No mirror is known for gaits whose feet change places otherwise. No offsets: nothing
+// follows the clock.
+std::optional<SignedPermutation> clock_mirror(const std::vector<double>& offsets) {
+  constexpr double kSame = 1e-9;
+  bool stays = !offsets.empty(), turns = true;
+  for (std::size_t right = 0; right + 1 < offsets.size(); right += 2) {
+    const double ahead = offsets[right + 1] - offsets[right];
+    stays = stays && std::fabs(ahead - std::round(ahead)) < kSame;
+    turns = turns && std::fabs(std::fabs(ahead - std::round(ahead)) - 0.5) < kSame;
+  }
+  if (turns) return "-0 -1";
+  return stays ? std::optional<SignedPermutation>("+0 +1") : std::nullopt;
+}
+
+// weights: of the twelve joints
+bool are_same_on_both_sides(const std::vector<double>& weights) {
+  for (const std::size_t right : {0, 1, 2, 6, 7, 8}) {
+    if (weights[right] != weights[right + 3]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status Quadruped::bind(const Model& model) {
@@ -89,8 +134,30 @@ Status Quadruped::bind(const Model& model) {
   const double* home = m.key_qpos + home_ * m.nq + kRootPositions;
   rewards_.home.assign(home, home + sizes_.joints);
   BROADLOOM_TRY(bind_sensors(model));
-  is_mirrored_ = has_mirrored_sides(m, imu_, sizes_);
-  return {};
+  mirror_.reset();
+  if (has_mirrored_sides(m, imu_, sizes_) && are_same_on_both_sides(rewards_.pose_weights)) {
+    if (!has_clock()) {
+      mirror_ = left_and_right({});
+    } else if (const auto clock = clock_mirror(rewards_.gait_offsets)) {
+      mirror_ = left_and_right(*clock);
+    }
+  }
+  return check_fall_height(m);
+}
+
+// A trunk that is too low at home would end each episode at its first step.
+Status Quadruped::check_fall_height(const mjModel& m) const {
+  if (m.site_bodyid[imu_] != kTrunk) return {};
+  const double* home = m.key_qpos + home_ * m.nq;
+  const double *q = home + 3, *place = m.site_pos + 3 * imu_;
+  const double height = home[2] + 2.0 * (q[1] * q[3] - q[0] * q[2]) * place[0] +
+                        2.0 * (q[2] * q[3] + q[0] * q[1]) * place[1] +
+                        (1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])) * place[2];
+  if (options_.fall_height < height) return {};
+  return invalid(
+      fmt::format("fall_height: got {}, but the IMU is {:.4g} m high in the pose 'home'; expected "
+                  "less",
+                  options_.fall_height, height));
 }
 
 Status Quadruped::bind_joints(const Model& model) {
@@ -139,11 +206,15 @@ Status Quadruped::bind_sensors(const Model& model) {
               place("upvector"), place("global_linvel"), place("global_angvel")};
   feet_.clear();
   for (const std::string& name : options_.feet) {
-    const int geom = model.find(mjOBJ_GEOM, name);
-    const bool is_box = geom >= 0 && model.get().geom_type[geom] == mjGEOM_BOX;
+    const int geom = found(mjOBJ_GEOM, "geom", name);
+    const int type = geom < 0 ? mjGEOM_SPHERE : model.get().geom_type[geom];
+    if (type < mjGEOM_SPHERE || type > mjGEOM_BOX) {
+      missing = invalid(fmt::format(
+          "foot '{}' is a mesh or a field; expected a sphere, capsule, ellipsoid, cylinder or box",
+          name));
+    }
     feet_.push_back({.site = found(mjOBJ_SITE, "site", name),
-                     .box = is_box ? geom : -1,
-                     .radius = geom < 0 ? 0.0 : model.get().geom_size[3 * geom],
+                     .geom = geom,
                      .touches = place(name + "_floor_found"),
                      .velocity = place(name + "_global_linvel")});
   }

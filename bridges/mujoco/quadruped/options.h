@@ -58,13 +58,13 @@ struct QuadrupedOptions : ModelOptions {
       "Height of the feet's soles in the middle of the gait's swings, m.");
     last_needs(v, "gait", kAboveZero);
     v("gait_offsets", gait_offsets,
-      "When each foot begins to swing, in strides: a trot for four feet, 0,0.5 for two that "
-      "alternate.");
+      "How far each foot's swing is ahead of the clock, from -1 to 1 strides: a trot of four feet; "
+      "0,0.5 for two that alternate.");
     last_needs(v, "gait", kAboveZero);
     weights.visit_fields(v);
     v("pose_weights", pose_weights,
-      "Weights of the joints in the term pose, one for each in their order. A shorter list is "
-      "repeated, as for each leg.");
+      "Weights of the joints in the term pose, at least 0, one for each in their order. A shorter "
+      "list is repeated, as for each leg.");
     last_needs(v, "pose", kAboveZero);
     v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6},
       "Width of the tracking rewards, m^2/s^2.");

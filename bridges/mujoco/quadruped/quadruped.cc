@@ -29,34 +29,28 @@ bool is_plane(const TerrainOptions& ground) {
   return ground.columns == std::vector<std::string>{"flat"};
 }
 
-// Left and right change places: legs are front right, front left, hind right, hind left. The
-// trunk's frame has x forward, y left and z up.
-Mirror left_and_right(bool has_clock) {
-  const SignedPermutation vector = "+0 -1 +2", turn = "-0 +1 -2", command = "+0 -1 -2";
-  const SignedPermutation joints = "-3 +4 +5 -0 +1 +2 -9 +10 +11 -6 +7 +8";
-  const SignedPermutation feet = "+1 +0 +3 +2";
-  const SignedPermutation feet_vectors = "+3 -4 +5 +0 -1 +2 +9 -10 +11 +6 -7 +8";
-  Mirror mirror;
-  mirror.action = joints;
-  for (const auto& part : {vector, turn, vector, joints, joints, joints, command}) {
-    mirror.observation.append(part);
-  }
-  // Sine and cosine: a mirrored trot is half a stride ahead.
-  if (has_clock) mirror.observation.append("-0 -1");
-  mirror.critic_observation = mirror.observation;
-  for (const auto& part : {turn, vector, vector, vector, turn, joints, joints, joints, feet,
-                           feet_vectors, feet, vector, SignedPermutation("+0")}) {
-    mirror.critic_observation.append(part);
-  }
-  return mirror;
-}
-
 int drawn_tile(double place, int count, Random& random) {
   const int drawn = static_cast<int>(random.below(static_cast<std::uint32_t>(count)));
   return place < 0.0 ? drawn : std::min(static_cast<int>(place), count - 1);
 }
 
 }  // namespace
+
+double reach_below(int type, const double* size, const double* up) {
+  const double x = size[0] * up[0], y = size[1] * up[1], z = size[2] * up[2];
+  switch (type) {
+    case mjGEOM_BOX:
+      return std::fabs(x) + std::fabs(y) + std::fabs(z);
+    case mjGEOM_ELLIPSOID:
+      return std::sqrt(x * x + y * y + z * z);
+    case mjGEOM_CAPSULE:
+      return size[0] + size[1] * std::fabs(up[2]);
+    case mjGEOM_CYLINDER:
+      return size[0] * std::hypot(up[0], up[1]) + size[1] * std::fabs(up[2]);
+    default:
+      return size[0];  // a sphere
+  }
+}
 
 TaskFacts Quadruped::facts() {
   return {.id = "Quadruped-v0",
@@ -82,6 +76,18 @@ Status Quadruped::check(const Options& options) {
         "gait: got a weight of {} without a clock, so nothing says which feet swing; expected "
         "gait_hz above 0, such as 2",
         options.weights.gait));
+  for (const double offset : options.gait_offsets.values) {
+    if (!(std::fabs(offset) <= 1.0))
+      return invalid(fmt::format("gait_offsets: got {}, expected strides from -1 to 1", offset));
+  }
+  for (const double weight : options.pose_weights.values) {
+    if (!(weight >= 0.0 && weight <= 1e6))
+      return invalid(fmt::format("pose_weights: got {}, expected 0 to 1e6", weight));
+  }
+  for (std::size_t f = 0; f < options.feet.size(); ++f) {
+    if (std::count(options.feet.begin(), options.feet.end(), options.feet[f]) > 1)
+      return invalid(fmt::format("feet: got '{}' twice; expected each foot once", options.feet[f]));
+  }
   if (options.weights.gait > 0.0 && options.gait_offsets.values.size() != options.feet.size())
     return invalid(fmt::format(
         "gait_offsets: got {} numbers for {} feet; expected one for each, such as 0,0.5 for two "
@@ -157,7 +163,7 @@ void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
                    {"turn, rad/s", -c.max_command_yaw, c.max_command_yaw}};
   for (const CommandRange& command : spec.commands)
     spec.context.push_back({command.name, command.low, command.high});
-  if (is_mirrored_ && terrain_ == nullptr) spec.mirror = left_and_right(has_clock());
+  if (mirror_ && terrain_ == nullptr) spec.mirror = *mirror_;
   spec.terrain = "flat";
   if (terrain_ == nullptr) return;
   // All columns of the ground, even if an option keeps all environments on one.
@@ -227,15 +233,11 @@ void Quadruped::drive(Scene scene, const float* action, Own own, Random& random)
   }
 }
 
-// A box is lowest at a corner.
-double Quadruped::sole_height(Scene scene, const Foot& foot, double height) const {
-  if (foot.box < 0) return height - foot.radius;
-  const double* middle = scene.data.geom_xpos + 3 * foot.box;
-  const double* up = scene.data.geom_xmat + 9 * foot.box + 6;  // its axes' heights
-  const double* half = scene.model.geom_size + 3 * foot.box;
-  double below = 0.0;
-  for (int i = 0; i < 3; ++i) below += std::fabs(up[i]) * half[i];
-  return middle[2] - below - ground(middle[0], middle[1]);
+double Quadruped::sole_height(Scene scene, int geom) const {
+  const double* middle = scene.data.geom_xpos + 3 * geom;
+  const double below = reach_below(scene.model.geom_type[geom], scene.model.geom_size + 3 * geom,
+                                   scene.data.geom_xmat + 9 * geom + 6);
+  return middle[2] - ground(middle[0], middle[1]) - below;
 }
 
 Gait Quadruped::gait(Scene scene, const float* action, double* kept,
@@ -264,7 +266,7 @@ Gait Quadruped::gait(Scene scene, const float* action, double* kept,
     const double* position = scene.data.site_xpos + 3 * feet_[f].site;
     Gait::Foot& foot = feet[f];
     foot.height = position[2] - ground(position[0], position[1]);
-    foot.sole = sole_height(scene, feet_[f], foot.height);
+    foot.sole = sole_height(scene, feet_[f].geom);
     foot.speed_x = sensed[feet_[f].velocity];
     foot.speed_y = sensed[feet_[f].velocity + 1];
     foot.stands = sensed[feet_[f].touches] > 0.0;

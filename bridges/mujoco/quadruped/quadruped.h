@@ -8,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ namespace broadloom::mujoco {
 // Sizes of the free joint in qpos and qvel, and the body that it moves.
 inline constexpr int kRootPositions = 7, kRootSpeeds = 6, kTrunk = 1;
 inline constexpr std::size_t kMostFeet = 16;
+
+// How far a geom reaches below its middle, m. type: a sphere, capsule, ellipsoid, cylinder or box;
+// size: MuJoCo's; up: [3] heights of the unit vectors of its axes.
+double reach_below(int type, const double* size, const double* up);
 
 class Quadruped final : public Task {
  public:
@@ -61,9 +66,7 @@ class Quadruped final : public Task {
 
  private:
   struct Foot {
-    int site = 0;
-    int box = -1;                   // geom, if it is a box
-    double radius = 0.0;            // m, of another geom
+    int site = 0, geom = 0;
     int touches = 0, velocity = 0;  // indices of the sensors' numbers
   };
   struct Sensors {
@@ -71,10 +74,11 @@ class Quadruped final : public Task {
   };
 
   Status bind_joints(const Model& model);
+  Status check_fall_height(const mjModel& m) const;
   Status bind_sensors(const Model& model);
   // feet: [F], filled; the result refers to it.
   Gait gait(Scene scene, const float* action, double* kept, std::span<Gait::Foot> feet) const;
-  double sole_height(Scene scene, const Foot& foot, double height) const;
+  double sole_height(Scene scene, int geom) const;
   Walk walk_of(double* kept) const { return {kept, sizes_}; }
   double& clock_of(double* kept) const { return kept[Walk::size(sizes_)]; }
   bool has_clock() const { return options_.gait_hz > 0.0; }
@@ -90,9 +94,9 @@ class Quadruped final : public Task {
   double dt_ = 0.0, mass_ = 0.0;
   int home_ = 0;  // key frame
   int imu_ = 0;   // site
-  // Whether left and right mirror each other (has_mirrored_sides). The Go1's do not: its IMU sits 7
-  // cm to the right.
-  bool is_mirrored_ = false;
+  // Left and right, if they mirror each other (has_mirrored_sides). The Go1's do not: its IMU sits
+  // 7 cm to the right.
+  std::optional<Mirror> mirror_;
 };
 
 }  // namespace broadloom::mujoco

@@ -37,10 +37,10 @@ void add_feet(const Gait& gait, const RewardConstants& c, RewardNumbers& out) {
   }
 }
 
-// How well feet keep to the gait: each swings for half a stride, from its offset on. A foot that
-// should swing is paid for a sole as high as half a sine, and one that should stand for standing
-// still. In between, a ramp blends the two (periodic rewards as in Siekmann et al. 2021; the trot
-// of mjbatch 0.1.4's example go1_joystick.py).
+// How well feet keep to the gait: each swings for half a stride, ahead of the clock by its offset.
+// A foot that should swing is paid for a sole as high as half a sine, and one that should stand for
+// standing still. In between, a ramp blends the two (periodic rewards as in Siekmann et al. 2021;
+// the trot of mjbatch 0.1.4's example go1_joystick.py).
 double in_step(const Gait& gait, const RewardConstants& c, bool moves) {
   constexpr double kWidth = 0.035, kSlide = 0.05;  // m; (m/s)^2
   if (c.gait_offsets.empty()) return 0.0;

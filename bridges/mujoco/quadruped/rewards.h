@@ -84,7 +84,7 @@ struct RewardConstants {
   double tracking_sigma = 0.25, max_foot_height = 0.1, gait_height = 0.06;
   std::vector<double> home, soft_low, soft_high;  // [J] rad
   std::vector<double> pose_weights;               // [J]
-  std::vector<double> gait_offsets;               // [F] of a stride, or none without a gait
+  std::vector<double> gait_offsets;               // [F] strides ahead, or none without a gait
 };
 
 // Whether a command's norm is above 0.01; a smaller one means standing.

@@ -138,9 +138,13 @@ Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Ter
   if (!found.ok()) return found.status();
   if (terrain != nullptr) use_ground_contacts(*found.value());
   text.insert(end, physics_text(physics) + ground_text(terrain) + sensors_text(feet));
-  return Model::parse(text, xml_file, [&](mjModel& model) {
-    if (terrain != nullptr) fill(*terrain, *found.value(), model);
+  Result<std::shared_ptr<Model>> model = Model::parse(text, xml_file, [&](mjModel& made) {
+    if (terrain != nullptr) fill(*terrain, *found.value(), made);
   });
+  const std::string& error = model.status().message();
+  if (model.ok() || error.find(scene_name("")) == std::string::npos) return model;
+  return invalid(error +
+                 "; expected a site 'imu', and for each name in `feet` a geom and a site of it");
 }
 
 }  // namespace broadloom::mujoco
