@@ -331,8 +331,8 @@ def biped():
     played = rows("experiments/biped/results/panel.csv", physics="nominal")
     walked = [one["walks"] for one in played].count("1")
     return (
-        f"{walked} of {len(played)} seeds of a biped walk after commands, by the quadruped's recipe "
-        "and without code of its own."
+        f"{walked} of {len(played)} seeds of a biped walk after commands, by the quadruped's "
+        "recipe and without code of its own."
     )
 
 
