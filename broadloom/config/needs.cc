@@ -248,6 +248,7 @@ std::vector<Place> places_of(const std::vector<FieldInfo>& fields, const std::st
   }
   if (strata.empty()) return {plain};
   std::vector<Place> places;
+  places.reserve(strata.size());
   for (auto& [name, stratum] : strata) places.push_back(std::move(stratum));
   return places;
 }
