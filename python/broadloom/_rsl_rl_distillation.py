@@ -158,19 +158,19 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         if load_cfg is None:
             is_ppo = "actor_state_dict" in found
             load_cfg = {"teacher": True} if is_ppo else dict.fromkeys(known, True)
-        unknown = sorted(set(load_cfg) - set(known))
-        if unknown:
-            raise _core.Error(f"load_cfg: got '{unknown[0]}', expected some of {', '.join(known)}")
+        rsl_rl.check_load_cfg(load_cfg, known)
         name = os.fspath(path)
         if load_cfg.get("teacher"):
             teacher = self._teacher
             state = found.get("teacher_state_dict") or found.get("actor_state_dict")
             arrays = teacher._arrays_of({"actor_state_dict": state}, {"actor": True}, strict, name)
             self._take_teacher(teacher._written(arrays))
+        if load_cfg.get("optimizer"):
+            found = _rsl_rl_torch.with_optimizer(path, found)
         if load_cfg.get("student"):
             self._take_student(found, load_cfg, strict, name)
         if load_cfg.get("iteration"):
-            self.current_learning_iteration = int(found.get("iter") or 0)
+            self.current_learning_iteration = found["iter"]
         return found.get("infos")
 
     def _check_teacher(self):

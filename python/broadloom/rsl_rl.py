@@ -653,19 +653,21 @@ class OnPolicyRunner:
         from . import _rsl_rl_torch
 
         wanted = dict.fromkeys(("actor", "critic", "optimizer", "iteration"), load_cfg is None)
-        unknown = sorted(set(load_cfg or {}) - set(wanted))
-        if unknown:
-            raise _core.Error(f"load_cfg: got '{unknown[0]}', expected some of {', '.join(wanted)}")
+        check_load_cfg(load_cfg, wanted)
         wanted |= load_cfg or {}
         found = _rsl_rl_torch.read(path)
+        if wanted["optimizer"]:
+            found = _rsl_rl_torch.with_optimizer(path, found)
         self._checkpoint = self._written(self._arrays_of(found, wanted, strict, os.fspath(path)))
         self._run, self._done = None, 0
         if wanted["iteration"]:
-            self.current_learning_iteration = int(found.get("iter") or 0)
+            self.current_learning_iteration = found["iter"]
         infos = found.get("infos")
         inner = getattr(self.env, "unwrapped", None)
-        if infos and "env_state" in infos and hasattr(inner, "common_step_counter"):
-            inner.common_step_counter = infos["env_state"]["common_step_counter"]
+        state = infos.get("env_state") if isinstance(infos, Mapping) else None
+        counter = state.get("common_step_counter") if isinstance(state, Mapping) else None
+        if counter is not None and hasattr(inner, "common_step_counter"):
+            inner.common_step_counter = counter
         return infos
 
     def get_inference_policy(self, device: str | None = None) -> Any:
@@ -710,7 +712,8 @@ class OnPolicyRunner:
 
     def _sinks(self):
         logger = self._reading.values[""]["logger"]
-        word = last_name(logger.get("class_name", logger) if isinstance(logger, Mapping) else logger)
+        is_dict = isinstance(logger, Mapping)
+        word = last_name(logger.get("class_name", logger) if is_dict else logger)
         if word in ("wandb", "WandbLogWriter"):
             from .sinks import WandB
 
@@ -818,10 +821,10 @@ class OnPolicyRunner:
                 deviation = loaded
             if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
                 size = getattr(self._shapes, name)[0]
-                for part in ("_mean", "_std"):
+                for part, length in (("_mean", size), ("_std", size), ("count", 1)):
                     row = theirs.get(f"obs_normalizer.{part}")
                     row = None if row is None else np.ravel(row)
-                    check_part(path, f"{word}'s obs_normalizer.{part}", row, (size,))
+                    check_part(path, f"{word}'s obs_normalizer.{part}", row, (length,))
                 out |= loaded_statistics(key, theirs)
         out["learner.params"] = self._shapes.packed(actor, critic, deviation)
         if wanted.get("optimizer") and "optimizer" in found:
@@ -907,6 +910,14 @@ KEPT = ("learner.adam", "learner.learning_rate", "obs_normalizer.", "critic_obs_
 # Names in RSL-RL 3 to 5 of the deviation's logarithm, then of the deviation.
 LOG_STD_NAMES = ("distribution.log_std_param", "log_std")
 STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
+
+
+def check_load_cfg(load_cfg, known):
+    if load_cfg is not None and not isinstance(load_cfg, Mapping):
+        raise _core.Error(f"load_cfg: got {load_cfg!r}, expected a dict of {', '.join(known)}")
+    unknown = [key for key in load_cfg or {} if key not in known]
+    if unknown:
+        raise _core.Error(f"load_cfg: got {unknown[0]!r}, expected some of {', '.join(known)}")
 
 
 def check_part(path, name, got, expected):
