@@ -523,9 +523,9 @@ class OnPolicyRunner:
         self._shapes = self._shapes_of(self._kind.spec)
         symmetry = self._reading.values["algorithm."]["symmetry_cfg"]
         if symmetry:
+            check_dict("algorithm.symmetry_cfg", symmetry)
             from . import _rsl_rl_torch
 
-            check_dict("algorithm.symmetry_cfg", symmetry)
             sizes = self._shapes.actor[-1], self._kind.spec["critic_observation"] is not None
             self.settings |= _rsl_rl_torch.mirror_settings(symmetry, env, groups, *sizes)
             if self.settings["norm_obs"]:
