@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from . import _core, rsl_rl
-from .rsl_rl import Row
+from .rsl_rl import Row, whole
 
 # Keys of `algorithm`, with RSL-RL's defaults.
 ALGORITHM = {
     "class_name": Row("algorithm = distill", "Distillation", allowed=("Distillation",)),
-    "num_learning_epochs": Row("update_epochs", 1, int),
-    "gradient_length": Row("gradient_length", 15, int),
+    "num_learning_epochs": Row("update_epochs", 1, whole(1)),
+    "gradient_length": Row("gradient_length", 15, whole(1)),
     "learning_rate": Row("learning_rate", 1e-3, float),
     "max_grad_norm": Row("max_grad_norm", None, lambda value: float(value or 0.0)),
     "loss_type": Row("distill_loss", "mse", str, ("mse", "huber")),
@@ -108,9 +108,9 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         for key in OF_PPO:
             settings.pop(key, None)
         length, steps = settings["gradient_length"], settings["num_steps"]
-        if length < 1 or steps % length != 0:
+        if steps % length != 0:
             fits = [one for one in range(1, steps + 1) if steps % one == 0]
-            near = min(fits or [1], key=lambda one: (abs(one - length), one))
+            near = min(fits, key=lambda one: (abs(one - length), one))
             raise _core.Error(
                 f"train_cfg: got gradient_length = {length} with num_steps_per_env = {steps}, "
                 "expected a divisor, since Broadloom's windows end with the block, where RSL-RL's "
@@ -158,19 +158,19 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         if load_cfg is None:
             is_ppo = "actor_state_dict" in found
             load_cfg = {"teacher": True} if is_ppo else dict.fromkeys(known, True)
-        unknown = sorted(set(load_cfg) - set(known))
-        if unknown:
-            raise _core.Error(f"load_cfg: got '{unknown[0]}', expected some of {', '.join(known)}")
+        rsl_rl.check_load_cfg(load_cfg, known)
         name = os.fspath(path)
         if load_cfg.get("teacher"):
             teacher = self._teacher
             state = found.get("teacher_state_dict") or found.get("actor_state_dict")
             arrays = teacher._arrays_of({"actor_state_dict": state}, {"actor": True}, strict, name)
             self._take_teacher(teacher._written(arrays))
+        if load_cfg.get("optimizer"):
+            found = _rsl_rl_torch.with_optimizer(path, found)
         if load_cfg.get("student"):
             self._take_student(found, load_cfg, strict, name)
         if load_cfg.get("iteration"):
-            self.current_learning_iteration = int(found.get("iter") or 0)
+            self.current_learning_iteration = found["iter"]
         return found.get("infos")
 
     def _check_teacher(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,11 @@ class Shapes(NamedTuple):
             parts.append(Part(f"mlp.{2 * i}.bias", (outputs,), False, bound))
             inputs = outputs
         return parts
+
+    def count(self):
+        """The number of parameters."""
+        parts = [*self.parts(self.actor), *self.parts(self.critic)]
+        return sum(math.prod(part.shape) for part in parts) + self.actor[-1]
 
     def unpacked(self, flat):
         """{name of RSL-RL: array} of the actor and of the critic, from parameters or moments, in

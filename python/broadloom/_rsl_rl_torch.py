@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import os
 
 import numpy as np
@@ -111,12 +112,12 @@ class InferencePolicy(nn.Module):
         super().__init__()
         self.actor, self.groups = actor, groups
         self.is_recurrent = isinstance(actor, RecurrentActor)
+        self._width = actor.rnn.input_size if self.is_recurrent else actor.mlp[0].in_features
         self._states: tuple[torch.Tensor, ...] | None = None
 
     @torch.no_grad()
     def forward(self, observations):
-        if not torch.is_tensor(observations):
-            observations = torch.cat([observations[key] for key in self.groups], dim=-1)
+        observations = self._joined(observations)
         if not self.is_recurrent:
             return self.actor(observations)
         rows = len(observations)
@@ -131,12 +132,54 @@ class InferencePolicy(nn.Module):
         self._states = tuple(states)
         return actions
 
+    def _joined(self, observations):
+        """The actor's numbers as one tensor: [n, D], or [..., D] without a cell."""
+        width = self._width
+        if torch.is_tensor(observations):
+            parts = {"observations": observations}
+        elif hasattr(observations, "keys"):
+            known = list(observations.keys())
+            missing = [key for key in self.groups if key not in known]
+            if missing:
+                raise _core.Error(
+                    f"observations: got the groups {known}, expected {list(self.groups)}"
+                )
+            parts = {key: observations[key] for key in self.groups}
+        else:
+            raise _core.Error(
+                f"observations: got a {type(observations).__name__}, expected a tensor "
+                f"[n, {width}], or a dict of tensors with the groups {list(self.groups)}"
+            )
+        for key, part in parts.items():
+            if not torch.is_tensor(part):
+                raise _core.Error(f"{key}: got a {type(part).__name__}, expected a tensor")
+        shapes = [tuple(part.shape) for part in parts.values()]
+        fits = all(shapes) and len({shape[:-1] for shape in shapes}) == 1
+        fits = fits and sum(shape[-1] for shape in shapes) == width
+        if not fits or (self.is_recurrent and len(shapes[0]) != 2):
+            got = ", ".join(f"{key} of shape {shape}" for key, shape in zip(parts, shapes))
+            raise _core.Error(f"observations: got {got}, expected rows [n, {width}]")
+        return torch.cat(list(parts.values()), dim=-1)
+
     def reset(self, dones=None):
-        """Begins new episodes: in the rows where dones is 1, or in all."""
+        """Begins new episodes: in the rows where dones is 1, or in all. dones: [n], or [n, 1]."""
         if dones is None:
             self._states = None
         elif self._states is not None:
-            ended = torch.as_tensor(dones, device=self._states[0].device).reshape(-1, 1) == 1
+            rows = self._states[0].shape[1]
+            try:
+                ended = torch.as_tensor(dones, device=self._states[0].device)
+            except (TypeError, ValueError, RuntimeError):
+                raise _core.Error(
+                    f"dones: got {dones!r}, expected numbers of shape ({rows},), one for each row "
+                    "of observations"
+                ) from None
+            if tuple(ended.shape) not in ((rows,), (rows, 1)):
+                raise _core.Error(
+                    f"dones: got shape {tuple(ended.shape)}, expected ({rows},), one number for "
+                    "each row of observations; reset() begins new episodes in all"
+                )
+            ended = ended.reshape(-1, 1) == 1
             self._states = tuple(state.masked_fill(ended, 0.0) for state in self._states)
 
 
@@ -267,7 +310,7 @@ def write(path, saved):
 
 
 def read(path):
-    """The dicts of arrays of a checkpoint, and `optimizer` as write() takes it."""
+    """The dicts of arrays of a checkpoint, and its other parts as they are."""
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
@@ -284,26 +327,66 @@ def read(path):
         )
     order = None
     if "model_state_dict" in found:  # RSL-RL before 4.0: actor and critic in one dict
-        parts, order = parts_of(found.pop("model_state_dict"))
+        name = "model_state_dict"
+        parts, order = parts_of(dict_of(path, name, found.pop(name)))
         found |= parts
-    out = {
-        name: {key: value.numpy() for key, value in found[name].items()}
-        if name.endswith("state_dict") and not name.startswith("optimizer")
-        else found[name]
-        for name in found
-    }
-    out["order"] = order
-    adam = out.pop("optimizer_state_dict", None)
-    if adam is not None:
-        states = [adam["state"][i] for i in sorted(adam["state"])]
-        out["optimizer"] = {
-            "learning_rate": float(adam["param_groups"][0]["lr"]),
-            "steps": int(states[0]["step"]) if states else 0,
-            "moments": [[one[name].numpy() for one in states] for name in ("exp_avg", "exp_avg_sq")]
-            if states
-            else [],
-        }
+    out = {name: found.get(name) for name in ("infos", "optimizer_state_dict")} | {"order": order}
+    try:
+        out["iter"] = operator.index(found.get("iter") or 0)
+    except (TypeError, RuntimeError):
+        raise _core.Error(f"{path}: iter: got {found['iter']!r}, expected a whole number") from None
+    for model in ("actor", "critic", "student", "teacher"):
+        name = f"{model}_state_dict"
+        if name in found:
+            parts = dict_of(path, name, found[name]).items()
+            out[name] = {key: array_of(path, f"{model}'s {key}", value) for key, value in parts}
     return out
+
+
+def dict_of(path, name, value):
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise _core.Error(f"{path}: {name}: got a {type(value).__name__}, expected a dict by names")
+    return value
+
+
+def array_of(path, name, value):
+    """A checkpoint's tensor as an array. NumPy has no bfloat16 and no float8; float32 holds their
+    numbers exactly."""
+    got = type(value).__name__
+    if torch.is_tensor(value):
+        got = f"a tensor of {value.dtype}"
+        try:
+            is_short = value.is_floating_point() and value.element_size() < 4
+            array = (value.float() if is_short else value).detach().numpy()
+            if array.dtype.kind in "fiu":
+                return array
+        except (TypeError, RuntimeError):  # sparse and quantised ones
+            got += f", {value.layout}"
+    raise _core.Error(f"{path}: {name}: got {got}, expected a tensor of real numbers")
+
+
+def with_optimizer(path, found):
+    """The dict of read(), with `optimizer` as write() takes it if there is one."""
+    adam = found["optimizer_state_dict"]
+    if adam is None:
+        return found
+    try:
+        states = [adam["state"][i] for i in sorted(adam["state"])]
+        rate = float(adam["param_groups"][0]["lr"])
+        steps = int(states[0]["step"]) if states else 0
+        moments = [[one[name] for one in states] for name in ("exp_avg", "exp_avg_sq")]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        words = f"{type(error).__name__}: {error}"
+        raise _core.Error(
+            f"{path}: optimizer_state_dict: got another form ({words}), expected that of "
+            "torch.optim.Adam; load with a load_cfg without optimizer"
+        ) from None
+    arrays = [
+        [array_of(path, f"moments of parameter {i}", one) for i, one in enumerate(of_all)]
+        for of_all in moments
+    ]
+    optimizer = {"learning_rate": rate, "steps": steps, "moments": arrays if states else []}
+    return {**found, "optimizer": optimizer}
 
 
 def parts_of(model):

@@ -279,6 +279,7 @@ class Env(gymnasium.Env):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
+        _check_count("max_episode_steps", max_episode_steps or 0, 0, MOST_STEPS)
         self.render_mode = render_mode
         self._core = _core.Environments(
             env_id,

@@ -20,7 +20,7 @@ import tempfile
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ import numpy as np
 from . import _core, training
 from ._arrays import check_finite, numpy_of
 from ._kind import Kind
+from ._memory import free_memory
 from ._robots import RslRlEnvs, is_rsl_rl
 from ._rsl_rl_shapes import GATES, Memory, Shapes
 
@@ -45,14 +46,66 @@ class Row(NamedTuple):
     near_if: Callable[[Any], bool] = lambda value: True
 
 
-def _same(value):
-    return value
+class Unfit(ValueError):
+    """Its text is what is expected of a value."""
+
+
+def turned(turn, name, value, usual=None):
+    """turn(value), for the key of this name. usual: a value that fits, for the error."""
+    try:
+        return turn(value)
+    except Unfit as error:
+        expected = str(error)
+    except (TypeError, ValueError, OverflowError):
+        expected = f"a value such as {usual!r}"
+    raise _core.Error(
+        f"train_cfg: got {name} = {value!r} ({type(value).__name__}), expected {expected}"
+    )
+
+
+def whole(least, most=None, words=""):
+    """Turns any type of whole numbers within these limits to an int, but no bool."""
+    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def turn(value):
+        try:
+            number = least - 1 if isinstance(value, bool) else operator.index(value)
+        except TypeError:
+            number = least - 1
+        if number < least or (most is not None and number > most):
+            raise Unfit(words or f"a whole number {limits}")
+        return number
+
+    return turn
+
+
+WIDEST = 1 << 16  # of the engine's hidden_sizes and recurrent_units
 
 
 def _widths(value):
     if isinstance(value, str):
         raise TypeError
-    return [operator.index(width) for width in value]
+    width = whole(1, WIDEST, f"a list of whole numbers from 1 to {WIDEST}")
+    return [width(one) for one in value]
+
+
+def _above_0(value):
+    if isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise Unfit("a number above 0")
+    return float(value)
+
+
+def _two(value):
+    least, most = value
+    return float(least), float(most)
+
+
+def _or_none(value):
+    return None if value is None else float(value)
+
+
+def _same(value):
+    return value
 
 
 def last_name(value):
@@ -62,8 +115,8 @@ def last_name(value):
 # Every key that is read, with RSL-RL's default. Other keys of `algorithm`, `actor` and `critic` are
 # refused; other keys of the runner are named in the warning.
 RUNNER = {
-    "num_steps_per_env": Row("num_steps", 24, int),
-    "seed": Row("seed", 1, int),
+    "num_steps_per_env": Row("num_steps", 24, whole(1)),
+    "seed": Row("seed", 1, whole(0)),
     "save_interval": Row("names of the saved models", 50),
     "obs_groups": Row("observation_keys", {}),
     "actor": Row("the keys of `actor` below", {}),
@@ -84,8 +137,8 @@ OF_SCRIPTS = (
 ).split()
 ALGORITHM = {
     "class_name": Row("algorithm = ppo", "PPO", allowed=("PPO",)),
-    "num_learning_epochs": Row("update_epochs", 5, int),
-    "num_mini_batches": Row("num_minibatches", 4, int),
+    "num_learning_epochs": Row("update_epochs", 5, whole(1)),
+    "num_mini_batches": Row("num_minibatches", 4, whole(1)),
     "clip_param": Row("clip_coef", 0.2, float),
     "gamma": Row("gamma", 0.99, float),
     "lam": Row("gae_lambda", 0.95, float),
@@ -101,7 +154,7 @@ ALGORITHM = {
         {"adaptive": "adaptive", "fixed": "constant"}.get,
         ("adaptive", "fixed"),
     ),
-    "desired_kl": Row("desired_kl", 0.01, _same),
+    "desired_kl": Row("desired_kl", 0.01, _or_none),
     "normalize_advantage_per_mini_batch": Row(
         "norm_adv", False, lambda value: "minibatch" if value else "batch"
     ),
@@ -181,7 +234,9 @@ class Reading:
             self.settings |= {"lr_schedule": "constant"}
         if self.settings["lr_schedule"] != "adaptive":
             del self.settings["desired_kl"]
-        least, most = self.values["actor.distribution_cfg."]["std_range"]
+        name, usual = "actor.distribution_cfg.std_range", DISTRIBUTION["std_range"].default
+        given = self.values["actor.distribution_cfg."]["std_range"]
+        least, most = turned(_two, self.named(name), given, usual)
         # RSL-RL's minibatches of sequences are neighbouring environments.
         self.settings |= {
             "adam_eps": 1e-8,
@@ -189,8 +244,8 @@ class Reading:
             "algorithm": "ppo",
             "clip_grads": "apart",
             "shuffle": "off" if self.memory else "block",
-            "std_min": max(float(least), 1e-6),
-            "std_max": float(most),
+            "std_min": max(least, 1e-6),
+            "std_max": most,
         }
         for key, is_idle in IDLE.items():
             if is_idle(self.settings):
@@ -232,15 +287,9 @@ class Reading:
             if row.near and row.near_if(value):
                 self.near[name] = row.near
             if row.turn is not None:
-                try:
-                    turned = row.turn(value)
-                except (TypeError, ValueError):
-                    raise _core.Error(
-                        f"train_cfg: got {name} = {value!r}, expected a value such as "
-                        f"{row.default!r}"
-                    ) from None
+                ours = turned(row.turn, name, value, row.default)
                 if not prefix.startswith("critic"):
-                    self.settings[row.ours] = turned
+                    self.settings[row.ours] = ours
 
     def read_memory(self, parts):
         """The Memory of both models, or None."""
@@ -273,30 +322,25 @@ class Reading:
                 f"{values['class_name']!r}, expected class_name = 'RNNModel', or rnn_type = None"
             )
         kind = kind if "rnn_type" in given else "lstm"  # RSL-RL's default
-        units, layers = values["rnn_hidden_dim"], values["rnn_num_layers"]
         kind = kind.lower() if isinstance(kind, str) else kind
-        for key, value, good, words in (
-            ("rnn_type", kind, kind in tuple(GATES), "'lstm' or 'gru'"),
-            ("rnn_hidden_dim", units, isinstance(units, int) and units > 0, "1 or more units"),
-            ("rnn_num_layers", layers, layers == 1, "1, since Broadloom's cells have one layer"),
-        ):
-            if not good:
-                raise _core.Error(f"train_cfg: got {name}.{key} = {value!r}, expected {words}")
-        return Memory(kind, units)
+        if not isinstance(kind, str) or kind not in GATES:
+            raise _core.Error(
+                f"train_cfg: got {name}.rnn_type = {kind!r}, expected 'lstm' or 'gru'"
+            )
+        one = whole(1, 1, "1, since Broadloom's cells have one layer")
+        turned(one, f"{name}.rnn_num_layers", values["rnn_num_layers"])
+        key = "rnn_hidden_dim"
+        return Memory(kind, turned(whole(1, WIDEST), f"{name}.{key}", values[key]))
 
     def check_numbers(self):
-        interval = self.values[""]["save_interval"]
+        turned(whole(1), "save_interval", self.values[""]["save_interval"])
+        name = self.named("actor.distribution_cfg.init_std")
         std = self.values["actor.distribution_cfg."]["init_std"]
-        for name, value, good, words in (
-            ("save_interval", interval, isinstance(interval, int) and interval > 0, "1 or more"),
-            ("seed", self.settings["seed"], self.settings["seed"] >= 0, "0 or more"),
-            ("init_std", std, isinstance(std, (int, float)) and std > 0, "a number above 0"),
-        ):
-            if not good:
-                raise _core.Error(f"train_cfg: got {name} = {value!r}, expected {words}")
+        self.init_std = turned(_above_0, name, std, DISTRIBUTION["init_std"].default)
         check_dict("obs_groups", self.values[""]["obs_groups"])
         for name, groups in self.values[""]["obs_groups"].items():
-            if isinstance(groups, str):
+            is_list = isinstance(groups, Sequence) and not isinstance(groups, str)
+            if not is_list or not groups or not all(isinstance(one, str) for one in groups):
                 raise _core.Error(
                     f"train_cfg: got obs_groups.{self.names.get(name, name)} = {groups!r}, "
                     "expected a list of groups"
@@ -308,9 +352,6 @@ class Reading:
             got, other = actor[key], critic[key]
             if key == "hidden_dims":
                 got, other = list(got), list(other)
-                if -1 in got:
-                    name = self.named("actor.hidden_dims")
-                    raise _core.Error(f"train_cfg: got -1 in {name}, expected widths")
             if got != other:
                 raise _core.Error(
                     f"train_cfg: got actor.{key} = {got} and critic.{key} = {other}, expected "
@@ -327,6 +368,13 @@ class Reading:
         for name in MODELS:
             usual = name if name in known else "policy"
             out.append(tuple(given.pop(name, (usual,))))
+            missing = [group for group in out[-1] if group not in known]
+            if missing:
+                raise _core.Error(
+                    f"train_cfg: got the group {missing[0]!r} for {self.named(name)}, expected "
+                    f"some of {', '.join(map(repr, known))}, as observations have them; name them "
+                    "in obs_groups"
+                )
         for name in given:
             self.near[f"obs_groups.{name}"] = "is not used"
         return tuple(out)
@@ -475,6 +523,7 @@ class OnPolicyRunner:
         self._shapes = self._shapes_of(self._kind.spec)
         symmetry = self._reading.values["algorithm."]["symmetry_cfg"]
         if symmetry:
+            check_dict("algorithm.symmetry_cfg", symmetry)
             from . import _rsl_rl_torch
 
             sizes = self._shapes.actor[-1], self._kind.spec["critic_observation"] is not None
@@ -490,8 +539,9 @@ class OnPolicyRunner:
             )
         self._warn()
         seed = self.settings["seed"]
-        std = float(self._reading.values["actor.distribution_cfg."]["init_std"])
+        std = self._reading.init_std
         first = std if self._is_scalar() else np.log(std)
+        self._check_memory()
         self._checkpoint = self._written({"learner.params": self._shapes.drawn(seed, first)})
 
     def _shapes_of(self, spec):
@@ -501,6 +551,17 @@ class OnPolicyRunner:
         hidden = tuple(self.settings["hidden_sizes"])
         actions = int(np.prod(spec["action"]["shape"]))
         return Shapes((policy, *hidden, actions), (critic, *hidden, 1), self._reading.memory)
+
+    def _check_memory(self):
+        count, memory = self._shapes.count(), free_memory()
+        needed = 20 * count  # bytes: NumPy draws with 64 bits, joins the numbers, then takes 32
+        if 0 < memory < needed:
+            keys = "hidden_dims or rnn_hidden_dim" if self._reading.memory else "hidden_dims"
+            raise _core.Error(
+                f"train_cfg: got networks of {count} parameters, which take {needed / 1e6:.0f} MB "
+                f"to draw, expected at most the {memory / 1e6:.0f} MB that are free; make {keys} "
+                "smaller"
+            )
 
     def _warn(self):
         if self._reading.near:
@@ -592,19 +653,21 @@ class OnPolicyRunner:
         from . import _rsl_rl_torch
 
         wanted = dict.fromkeys(("actor", "critic", "optimizer", "iteration"), load_cfg is None)
-        unknown = sorted(set(load_cfg or {}) - set(wanted))
-        if unknown:
-            raise _core.Error(f"load_cfg: got '{unknown[0]}', expected some of {', '.join(wanted)}")
+        check_load_cfg(load_cfg, wanted)
         wanted |= load_cfg or {}
         found = _rsl_rl_torch.read(path)
+        if wanted["optimizer"]:
+            found = _rsl_rl_torch.with_optimizer(path, found)
         self._checkpoint = self._written(self._arrays_of(found, wanted, strict, os.fspath(path)))
         self._run, self._done = None, 0
         if wanted["iteration"]:
-            self.current_learning_iteration = int(found.get("iter") or 0)
+            self.current_learning_iteration = found["iter"]
         infos = found.get("infos")
         inner = getattr(self.env, "unwrapped", None)
-        if infos and "env_state" in infos and hasattr(inner, "common_step_counter"):
-            inner.common_step_counter = infos["env_state"]["common_step_counter"]
+        state = infos.get("env_state") if isinstance(infos, Mapping) else None
+        counter = state.get("common_step_counter") if isinstance(state, Mapping) else None
+        if counter is not None and hasattr(inner, "common_step_counter"):
+            inner.common_step_counter = counter
         return infos
 
     def get_inference_policy(self, device: str | None = None) -> Any:
@@ -649,7 +712,8 @@ class OnPolicyRunner:
 
     def _sinks(self):
         logger = self._reading.values[""]["logger"]
-        word = last_name(logger["class_name"] if isinstance(logger, Mapping) else logger)
+        is_dict = isinstance(logger, Mapping)
+        word = last_name(logger.get("class_name", logger) if is_dict else logger)
         if word in ("wandb", "WandbLogWriter"):
             from .sinks import WandB
 
@@ -757,10 +821,10 @@ class OnPolicyRunner:
                 deviation = loaded
             if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
                 size = getattr(self._shapes, name)[0]
-                for part in ("_mean", "_std"):
+                for part, length in (("_mean", size), ("_std", size), ("count", 1)):
                     row = theirs.get(f"obs_normalizer.{part}")
                     row = None if row is None else np.ravel(row)
-                    check_part(path, f"{word}'s obs_normalizer.{part}", row, (size,))
+                    check_part(path, f"{word}'s obs_normalizer.{part}", row, (length,))
                 out |= loaded_statistics(key, theirs)
         out["learner.params"] = self._shapes.packed(actor, critic, deviation)
         if wanted.get("optimizer") and "optimizer" in found:
@@ -846,6 +910,14 @@ KEPT = ("learner.adam", "learner.learning_rate", "obs_normalizer.", "critic_obs_
 # Names in RSL-RL 3 to 5 of the deviation's logarithm, then of the deviation.
 LOG_STD_NAMES = ("distribution.log_std_param", "log_std")
 STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
+
+
+def check_load_cfg(load_cfg, known):
+    if load_cfg is not None and not isinstance(load_cfg, Mapping):
+        raise _core.Error(f"load_cfg: got {load_cfg!r}, expected a dict of {', '.join(known)}")
+    unknown = [key for key in load_cfg or {} if key not in known]
+    if unknown:
+        raise _core.Error(f"load_cfg: got {unknown[0]!r}, expected some of {', '.join(known)}")
 
 
 def check_part(path, name, got, expected):

@@ -447,6 +447,9 @@ class OursTest(unittest.TestCase):
         ):
             with self.assertRaises(broadloom.Error):
                 broadloom.VectorEnv(**{"num_envs": 2, "env_id": "CartPole-v1", **keys})
+        for steps in (-5, True, 2.5, 2**31, 50_000_000_000):
+            with self.assertRaisesRegex(broadloom.Error, f"max_episode_steps: got {steps}, expect"):
+                broadloom.Env(env_id="CartPole-v1", max_episode_steps=steps)
 
     def test_forked_with_threads_that_have_run(self):
         words = (

@@ -140,6 +140,7 @@ class DistillationTest(unittest.TestCase):
             runner_of().learn(1)
         for config, words in (
             (changed("algorithm", gradient_length=5), "length = 5.*divisor.*gradient_length = 4"),
+            (changed("algorithm", gradient_length=0), "length = 0 .*whole number of at least 1"),
             (changed("student", activation="nope"), "student.activation = 'nope'"),
             (changed("teacher", hidden_dims="x"), "teacher.hidden_dims = 'x'.*such as"),
             (changed("teacher", hidden_dims=5), "teacher.hidden_dims = 5.*such as"),

@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import pathlib
+import re
 import tempfile
 import types
 import unittest
@@ -92,6 +93,35 @@ class RecurrentTest(unittest.TestCase):
                 found(torch.zeros(3, 2))
             found.reset()
             self.assertEqual(found(torch.zeros(3, 2)).shape, (3, 3))
+
+    def test_rows_that_do_not_fit_the_states_are_refused(self):
+        policy = learn(made(Tensors, recurrent("lstm")), 1).get_inference_policy()
+        for rows, words in (
+            (torch.zeros(2), r"observations of shape \(2,\), expected rows \[n, 2\]"),
+            (torch.zeros(1, 4, 2), r"observations of shape \(1, 4, 2\), expected rows"),
+            ({"actor": torch.zeros(2)}, r"actor of shape \(2,\), expected rows"),
+        ):
+            with self.assertRaisesRegex(broadloom.Error, words):
+                policy(rows)
+        row = torch.full((4, 2), 0.5)
+        first = policy(row)
+        for dones, shape in ((1, "()"), (True, "()"), ([1], "(1,)"), ([[1] * 4], "(1, 4)"),
+                             (torch.ones(5), "(5,)"), (np.ones((2, 2)), "(2, 2)")):  # fmt: skip
+            words = re.escape(f"dones: got shape {shape}, expected (4,)")
+            with self.subTest(shape), self.assertRaisesRegex(broadloom.Error, words):
+                policy.reset(dones)
+        for dones in ("all", [None] * 4, [[1], [1, 2]]):
+            words = re.escape(f"dones: got {dones!r}, expected numbers of shape (4,)")
+            with self.subTest(dones), self.assertRaisesRegex(broadloom.Error, words):
+                policy.reset(dones)
+        second = policy(row)
+        self.assertTrue((second != first).any(dim=1).all())  # nothing began anew
+        for dones in ([0, 1, 0, 0], np.array([[False], [True], [False], [False]])):
+            policy.reset()
+            policy(row)
+            policy.reset(dones)
+            expected = torch.stack([second[0], first[1], second[2], second[3]])
+            self.assertTrue(torch.equal(policy(row), expected))
 
     def test_a_loaded_checkpoint_is_saved_again_as_it_was(self):
         for kind, gates in (("lstm", 4), ("gru", 3)):

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 import warnings
@@ -342,15 +343,31 @@ class RunnerTest(unittest.TestCase):
             ("critic.obs_normalization", False, "expected equal ones"),
             ("actor.distribution_cfg.class_name", "BetaDistribution", "GaussianDistribution"),
             ("actor.distribution_cfg.learn_std", False, "learn_std"),
-            ("obs_groups", {"actor": ["lidar"]}, "'lidar'"),
+            ("obs_groups", {"actor": ["lidar"]}, "'lidar' for actor, expected some of 'actor', 'c"),
             ("obs_groups", {"actor": "actor"}, "expected a list of groups"),
-            ("save_interval", 0, "save_interval = 0, expected 1 or more"),
-            ("seed", None, "seed = None, expected a value such as 1"),
-            ("algorithm.max_grad_norm", None, "max_grad_norm = None, expected a value such as 1"),
-            ("actor.distribution_cfg.init_std", 0.0, "init_std = 0.0, expected a number above 0"),
+            ("obs_groups", {"actor": 5}, "obs_groups.actor = 5, expected a list of groups"),
+            ("obs_groups", {"actor": []}, r"obs_groups.actor = \[\], expected a list of groups"),
+            ("save_interval", 0, r"save_interval = 0 \(int\), expected a whole number of at least"),
+            ("seed", None, r"seed = None \(NoneType\), expected a whole number of at least 0"),
+            ("seed", True, r"seed = True \(bool\), expected a whole number"),
+            ("num_steps_per_env", 2.7, r"steps_per_env = 2.7 \(float\), expected a whole number"),
+            ("algorithm.num_learning_epochs", "3", r"epochs = '3' \(str\), expected a whole"),
+            ("algorithm.num_mini_batches", 2.0, r"batches = 2.0 \(float\), expected a whole"),
+            ("algorithm.max_grad_norm", None, r"max_grad_norm = None .*expected a value such as 1"),
+            ("algorithm.gamma", 10**400, r"gamma = 10{400} \(int\), expected a value such as 0.99"),
+            ("algorithm.desired_kl", [1], r"desired_kl = \[1\] \(list\), expected a value such as"),
+            ("algorithm.symmetry_cfg", True, "algorithm.symmetry_cfg = True, expected a dict"),
+            ("actor.distribution_cfg.init_std", 0.0, "init_std = 0.0 .*expected a number above 0"),
+            ("actor.distribution_cfg.std_range", 2.0, "std_range = 2.0 .*expected a value such as"),
         ):
-            with self.subTest(path), self.assertRaisesRegex((broadloom.Error, TypeError), words):
+            with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
                 made(config=changed(path, value))
+        for value in ((16.0, 8), (True, 8), (0, 8), (-1, 8), (16, 10**9)):
+            words = re.escape(f"actor.hidden_dims = {value} (tuple), expected a list of whole")
+            with self.subTest(value), self.assertRaisesRegex(broadloom.Error, words):
+                made(config=changed("actor.hidden_dims", value, "critic"))
+        with self.assertRaisesRegex(broadloom.Error, r"logger = \{\}, expected 'tensorboard'"):
+            made(config=changed("logger", {}))._sinks()
         old = {"policy": {"class_name": "ActorCritic"}, "algorithm": {}}
         with self.assertRaisesRegex(broadloom.Error, "'policy' of RSL-RL before 4.0"):
             made(config=old)
@@ -366,12 +383,19 @@ class RunnerTest(unittest.TestCase):
         for config, words in (
             (recurrent("mingru"), "actor.rnn_type = 'mingru', expected 'lstm' or 'gru'"),
             (recurrent(None), "actor.rnn_type = None, expected 'lstm' or 'gru'"),
-            (recurrent("lstm", rnn_num_layers=2), "rnn_num_layers = 2, expected 1, since"),
-            (recurrent("lstm", rnn_hidden_dim=0), "rnn_hidden_dim = 0, expected 1 or more"),
+            (recurrent(5), "actor.rnn_type = 5, expected 'lstm' or 'gru'"),
+            *((recurrent("lstm", rnn_num_layers=one),
+               re.escape(f"actor.rnn_num_layers = {one!r} ({name}), expected 1, since"))
+              for one, name in ((2, "int"), (True, "bool"), (1.0, "float"))),
+            *((recurrent("lstm", rnn_hidden_dim=one),
+               re.escape(f"actor.rnn_hidden_dim = {one!r} ({name}), expected a whole number from 1 "
+                         "to 65536"))
+              for one, name in ((0, "int"), (10**9, "int"), (True, "bool"), (2.0, "float"),
+                                ("6", "str"), (None, "NoneType"))),
             (other, "actor with lstm of 6 units and critic with gru of 6 units, expected equal"),
             (symmetric, "symmetry_cfg with RNNModel, expected none"),
             (many, "num_minibatches: got 5 .* expected at most num_envs"),
-        ):
+        ):  # fmt: skip
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
                 made(config=config)
 
@@ -379,6 +403,7 @@ class RunnerTest(unittest.TestCase):
         for config, expected in (
             (recurrent("GRU"), ("gru", 6)),
             (recurrent("lstm", class_name="rsl_rl.models:RNNModel"), ("lstm", 6)),
+            (recurrent("gru", rnn_hidden_dim=np.int64(6), rnn_num_layers=np.int64(1)), ("gru", 6)),
         ):
             settings = made(config=config).settings
             self.assertEqual((settings["recurrent"], settings["recurrent_units"]), expected)
@@ -391,6 +416,23 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual((settings["recurrent"], settings["recurrent_units"]), ("lstm", 256))
         with self.assertWarnsRegex(UserWarning, "RSL-RL leaves out the last 1"):
             rsl_rl.OnPolicyRunner(RslRl(Mjlab(5)), recurrent("lstm"))
+
+    def test_networks_that_memory_cannot_hold_are_refused(self):
+        # Actor and critic have 2 and 3 numbers to read, 16 and 8 hidden ones, 3 and 1 outputs. A
+        # cell of 6 units has 4 sums of its inputs, of its state, and two biases each.
+        plain = (3 * 16 + 17 * 8 + 9 * 3) + (4 * 16 + 17 * 8 + 9 * 1) + 3
+        cells = 4 * 6 * (2 + 6 + 2) + 4 * 6 * (3 + 6 + 2) + (7 - 3) * 16 + (7 - 4) * 16
+        for config, count, words in (
+            (CONFIG, plain, "make hidden_dims smaller"),
+            (recurrent("lstm"), plain + cells, "make hidden_dims or rnn_hidden_dim smaller"),
+        ):
+            for memory in (0, 20 * count):  # 0: not known
+                with mock.patch.object(rsl_rl, "free_memory", return_value=memory):
+                    made(lambda: RslRl(Mjlab(4, num_actions=3)), config)
+            words = f"got networks of {count} parameters, .* expected at most .* MB .*{words}"
+            with mock.patch.object(rsl_rl, "free_memory", return_value=20 * count - 1):
+                with self.assertRaisesRegex(broadloom.Error, words):
+                    made(lambda: RslRl(Mjlab(4, num_actions=3)), config)
 
     def test_differences_are_named_in_one_warning(self):
         config = changed("check_for_nan", False)

@@ -233,6 +233,101 @@ class CheckpointTest(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, "b.pt: " + words):
                 made(Tensors).load(self.folder / "b.pt")
 
+    def test_numbers_of_fewer_bits_are_read(self):
+        learn(made(Tensors), 1).save(self.folder / "a.pt")
+        for dtype in (torch.bfloat16, torch.float16, torch.float8_e5m2):
+            found = torch.load(self.folder / "a.pt", weights_only=True)
+            adam = found["optimizer_state_dict"]["state"]
+            for part in (found["actor_state_dict"], found["critic_state_dict"], *adam.values()):
+                for name, value in part.items():
+                    if value.is_floating_point() and name != "step":
+                        part[name] = torch.nn.Parameter(value.to(dtype), requires_grad=False)
+            torch.save(found, self.folder / "b.pt")
+            runner = made(Tensors)
+            runner.load(self.folder / "b.pt")
+            runner.save(self.folder / "c.pt")
+            again = torch.load(self.folder / "c.pt", weights_only=True)
+            for part in ("actor_state_dict", "critic_state_dict"):
+                for name, value in again[part].items():
+                    expected = found[part][name].to(value.dtype)
+                    if name != "obs_normalizer._var":  # the square of _std
+                        self.assertTrue(torch.equal(value, expected), (dtype, part, name))
+            for i, state in again["optimizer_state_dict"]["state"].items():
+                for name, value in state.items():
+                    self.assertTrue(torch.equal(value, adam[i][name].float()), (dtype, i, name))
+
+    def test_parts_that_are_no_real_numbers_are_named(self):
+        learn(made(Tensors), 1).save(self.folder / "a.pt")
+        zeros = torch.zeros(8, 16)
+
+        def weight(value):
+            return lambda one: one["actor_state_dict"].update({"mlp.2.weight": value})
+
+        for words, change in (
+            (r"actor's mlp\.2\.weight: got a tensor of torch.complex64, expected a tensor of real",
+             weight(zeros.to(torch.complex64))),
+            (r"actor's mlp\.2\.weight: got a tensor of torch.bool, expected", weight(zeros.bool())),
+            (r"actor's mlp\.2\.weight: got a tensor of torch.float32, torch.sparse_coo, expected",
+             weight(zeros.to_sparse())),
+            (r"actor's mlp\.2\.weight: got list, expected a tensor of real", weight([1.0])),
+            (r"actor_state_dict: got a list, expected a dict",
+             lambda one: one.update(actor_state_dict=[1])),
+            (r"critic_state_dict: got a NoneType, expected a dict",
+             lambda one: one.update(critic_state_dict=None)),
+            (r"model_state_dict: got a int, expected a dict",
+             lambda one: one.update(model_state_dict=5)),
+            (r"actor's obs_normalizer\.count: got shape \(2,\), expected \(1,\)",
+             lambda one: one["actor_state_dict"].update({"obs_normalizer.count": torch.ones(2)})),
+            (r"actor's obs_normalizer\.count: got shape None, expected \(1,\)",
+             lambda one: one["actor_state_dict"].pop("obs_normalizer.count")),
+            (r"iter: got 'x', expected a whole number", lambda one: one.update(iter="x")),
+            (r"moments of parameter 5: got a tensor of torch.complex64, expected",
+             lambda one: one["optimizer_state_dict"]["state"][5].update(
+                 exp_avg=torch.zeros(3, 8, dtype=torch.complex64))),
+        ):  # fmt: skip
+            found = torch.load(self.folder / "a.pt", weights_only=True)
+            change(found)
+            torch.save(found, self.folder / "b.pt")
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, "b.pt: " + words):
+                made(Tensors).load(self.folder / "b.pt")
+
+    def test_another_optimizer_is_refused_unless_it_is_left_out(self):
+        runner = learn(made(Tensors), 1)
+        runner.save(self.folder / "a.pt")
+        found = torch.load(self.folder / "a.pt", weights_only=True)
+        weight = torch.ones(2, requires_grad=True)
+        sgd = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+        weight.sum().backward()
+        sgd.step()
+        for state in (sgd.state_dict(), [1], {}, {"state": {}, "param_groups": []}):
+            found["optimizer_state_dict"] = state
+            torch.save(found, self.folder / "b.pt")
+            other = made(Tensors, changed("seed", 8))
+            with self.assertRaisesRegex(broadloom.Error, "b.pt: optimizer_state_dict: got anoth"):
+                other.load(self.folder / "b.pt")
+            other.load(self.folder / "b.pt", load_cfg={"actor": True})
+            actions = [one.get_inference_policy()(ROWS) for one in (other, runner)]
+            self.assertTrue(torch.equal(*actions))
+        for load_cfg in (["actor"], 5):
+            with self.assertRaisesRegex(broadloom.Error, "load_cfg: got .*, expected a dict"):
+                runner.load(self.folder / "a.pt", load_cfg=load_cfg)
+
+    def test_observations_that_do_not_fit_are_refused(self):
+        policy = learn(made(Tensors), 1).get_inference_policy()
+        rows = ROWS["actor"]
+        for given, words in (
+            (rows.numpy(), r"got a ndarray, expected a tensor \[n, 2\], or a dict"),
+            ({"critic": rows}, r"got the groups \['critic'\], expected \['actor'\]"),
+            ({"actor": rows.numpy()}, "actor: got a ndarray, expected a tensor"),
+            (torch.zeros(9, 3), r"observations of shape \(9, 3\), expected rows \[n, 2\]"),
+            (torch.tensor(1.0), r"observations of shape \(\), expected rows \[n, 2\]"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
+                policy(given)
+        expected = policy(ROWS)
+        self.assertTrue(torch.equal(policy(rows), expected))
+        self.assertTrue(torch.allclose(policy(rows.reshape(3, 3, 2)), expected.reshape(3, 3, 3)))
+
     def test_exports_act_like_the_policy(self):
         runner = learn(made(Tensors), 2)
         expected = runner.get_inference_policy()(ROWS)
