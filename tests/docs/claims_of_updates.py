@@ -124,6 +124,20 @@ def distillation():
     )
 
 
+def stagger_by_age():
+    path = "experiments/stagger-by-age/results/"
+    pairs = rows(path + "pairs.csv")
+    holds({one["seeds"] for one in pairs} == {"4"})
+    ages = [one["other is"] for one in pairs if one["base"] == "by actions"]
+    holds(ages == ["no difference found"] * 4, ages)
+    swimmer = [one for one in pairs if one["robot"] == "Swimmer-v5" and one["base"] == "in step"]
+    holds([one["other is"] for one in swimmer] == ["better"] * 4, swimmer)
+    return (
+        "No difference is found between staggering by age and by actions on two robots, with four "
+        "seeds. On Swimmer both learn more than starts in step."
+    )
+
+
 def sapg():
     folder = "experiments/sapg/results/"
     areas = []
@@ -194,6 +208,7 @@ CLAIMS = {
     "experiments/windows/README.md": [windows],
     "experiments/proximal-policy/README.md": [proximal_policy],
     "experiments/sapg/README.md": [sapg],
+    "experiments/stagger-by-age/README.md": [stagger_by_age],
     "experiments/trainer-details/README.md": [trainer_details],
     "experiments/pqn-gain/README.md": [pqn_gain],
 }
