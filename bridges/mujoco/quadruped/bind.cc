@@ -147,7 +147,7 @@ Status Quadruped::bind(const Model& model) {
 
 // A trunk that is too low at home would end each episode at its first step.
 Status Quadruped::check_fall_height(const mjModel& m) const {
-  if (m.site_bodyid[imu_] != kTrunk) return {};
+  if (options_.fall_height == 0.0 || m.site_bodyid[imu_] != kTrunk) return {};
   const double* home = m.key_qpos + home_ * m.nq;
   const double *q = home + 3, *place = m.site_pos + 3 * imu_;
   const double height = home[2] + 2.0 * (q[1] * q[3] - q[0] * q[2]) * place[0] +
