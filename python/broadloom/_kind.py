@@ -164,8 +164,10 @@ class Kind:
             rows = all(
                 spaces.kind_of(part) == "Box" and len(part.shape) == 1 for part in chosen.values()
             )
-            if len(chosen) != len(policy) or (rows or len(chosen) < 2) and not any(
-                hasattr(part, "spaces") for part in chosen.values()
+            if (
+                len(chosen) != len(policy)
+                or (rows or len(chosen) < 2)
+                and not any(hasattr(part, "spaces") for part in chosen.values())
             ):
                 return None
             if tuple(critic) != tuple(policy):

@@ -34,9 +34,7 @@ def _text(value):
 def _check_masked(core):
     """Fails as for a missing attribute, since callers ask whether environments have masks."""
     if core.action_masks() is None:
-        raise AttributeError(
-            f"action_masks: {core.spec['id']} has none; all its actions are valid"
-        )
+        raise AttributeError(f"action_masks: {core.spec['id']} has none; all its actions are valid")
 
 
 def _picture(core, i):

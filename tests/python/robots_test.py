@@ -162,9 +162,7 @@ class RobotsTest(unittest.TestCase):
         for keys, wrong in (("proprio", "critic"), "proprio"), (("policy", "critics"), "critics"):
             words = f"got a Dict with the keys 'critic', 'policy' .*'{wrong}'"
             with self.assertRaisesRegex(TypeError, words):
-                broadloom.train(
-                    EVERY["isaaclab"], out=out("wrong"), observation_keys=keys, **SMALL
-                )
+                broadloom.train(EVERY["isaaclab"], out=out("wrong"), observation_keys=keys, **SMALL)
         boxes = [gymnasium.spaces.Box(0, 1, shape) for shape in ((2,), (2, 2))]
         with self.assertRaisesRegex(TypeError, "several groups, expected a Box of one dimension"):
             spaces.joined(boxes, "observation")

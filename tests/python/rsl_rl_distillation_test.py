@@ -12,7 +12,6 @@ import unittest
 import warnings
 
 import numpy as np
-import torch
 
 import broadloom
 from broadloom.rsl_rl import DistillationRunner
