@@ -127,13 +127,13 @@ def distillation():
 def stagger_by_age():
     path = "experiments/stagger-by-age/results/"
     pairs = rows(path + "pairs.csv")
-    holds({one["seeds"] for one in pairs} == {"4"})
+    holds({one["seeds"] for one in pairs} == {"6"})
     ages = [one["other is"] for one in pairs if one["base"] == "by actions"]
     holds(ages == ["no difference found"] * 4, ages)
     swimmer = [one for one in pairs if one["robot"] == "Swimmer-v5" and one["base"] == "in step"]
     holds([one["other is"] for one in swimmer] == ["better"] * 4, swimmer)
     return (
-        "No difference is found between staggering by age and by actions on two robots, with four "
+        "No difference is found between staggering by age and by actions on two robots, with six "
         "seeds. On Swimmer both learn more than starts in step."
     )
 
