@@ -721,7 +721,7 @@ TEST(Quadruped, RefusesInvalidOptions) {
   says({{"pose_weights", "-1"}}, "pose_weights: got -1, expected 0 to 1e6");
   says({{"gait_offsets", "0,1e17,0,0"}}, "gait_offsets: got 1e+17, expected strides from -1 to 1");
   says({{"feet", "FR,FL,RR,FR"}}, "feet: got 'FR' twice");
-  says({{"feet", "FR,FL,RR,hand"}}, "for each name in `feet` a geom and a site of it");
+  says({{"feet", "FR,FL,RR,hand"}}, "feet: quadruped.xml lacks a geom or a site 'hand'");
   says({{"feet", "FR,FL,RR,hand"}}, "hand");
   says({{"xml_file", "dog.xml"}}, "quadruped.xml");
   says({{"xml_file", "./nowhere.xml"}}, "cannot be opened");

@@ -91,7 +91,7 @@ Status Quadruped::check(const Options& options) {
   if (options.weights.gait > 0.0 && options.gait_offsets.values.size() != options.feet.size())
     return invalid(fmt::format(
         "gait_offsets: got {} numbers for {} feet; expected one for each, such as 0,0.5 for two "
-        "feet that alternate",
+        "feet that alternate. Without the option it has a trot's four",
         options.gait_offsets.values.size(), options.feet.size()));
   const double actions_a_second = 1.0 / (options.settings.timestep * options.frame_skip);
   if (options.gait_hz >= 0.5 * actions_a_second) {

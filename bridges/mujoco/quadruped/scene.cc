@@ -141,10 +141,18 @@ Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Ter
   Result<std::shared_ptr<Model>> model = Model::parse(text, xml_file, [&](mjModel& made) {
     if (terrain != nullptr) fill(*terrain, *found.value(), made);
   });
+  if (model.ok()) return model;
+  // MuJoCo names our sensors, which a user doesn't know.
   const std::string& error = model.status().message();
-  if (model.ok() || error.find(scene_name("")) == std::string::npos) return model;
-  return invalid(error +
-                 "; expected a site 'imu', and for each name in `feet` a geom and a site of it");
+  for (const std::string& foot : feet) {
+    if (error.find("'" + scene_name(foot) + "_") == std::string::npos) continue;
+    return invalid(
+        fmt::format("feet: {} lacks a geom or a site '{}'; expected both for each foot. Without "
+                    "the option feet are FR, FL, RR and RL",
+                    xml_file, foot));
+  }
+  if (error.find("'imu'") == std::string::npos) return model;
+  return invalid(fmt::format("{} has no site 'imu'; expected one on its trunk", xml_file));
 }
 
 }  // namespace broadloom::mujoco
