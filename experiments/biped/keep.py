@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""keep.py BROADLOOM WORK RESULTS: scores run.sh's runs by panel.toml, keeps curves and times, and
-judges the plan's predictions."""
+"""keep.py BROADLOOM WORK RESULTS: scores run.sh's runs and their checkpoints by panel.toml, keeps
+curves and times, and judges the plan's predictions."""
 
 import json
 import sys
@@ -14,6 +14,7 @@ from walk import SPEED, TURN, falls_of, score, walks  # noqa: E402
 CURVES = ["global_step", "episodic_length", "success_rate"]
 CURVES += ["measure/speed_error", "measure/turn_error"]
 POINTS = 24
+FIRST = 400  # block of the first checkpoint that is scored; nobody walks before
 TRAINED, FINE, PUSHED = "nominal", "fine", "pushes"
 
 
@@ -33,8 +34,24 @@ def scored(broadloom, run):
         }
 
 
+def lines_of(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def checkpoints(broadloom, run):
+    last = lines_of(run)[-1]
+    block = last["global_step"] // last["iteration"]
+    for file in sorted((run / "checkpoints").glob("*.safetensors")):
+        iteration = int(file.stem.split("_")[1])
+        if iteration < FIRST:
+            continue
+        row = next(row for row in scored(broadloom, file) if row["physics"] == TRAINED)
+        del row["physics"]
+        yield {"steps": iteration * block, **row}
+
+
 def curve(run):
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lines = lines_of(run)
     stretch = max(1, len(lines) // POINTS)
     for first in range(0, len(lines), stretch):
         part = lines[first : first + stretch]
@@ -58,15 +75,17 @@ def verdicts(rows, times):
 
 def main():
     broadloom, work, results = (Path(word).resolve() for word in sys.argv[1:4])
-    rows, curves, times, ledger = [], [], [], []
+    rows, kept, curves, times, ledger = [], [], [], [], []
     for run in sorted(work.glob("biped_*")):
         seed = run.name.split("_")[1]
         rows += [{"seed": seed, **row} for row in scored(broadloom, run)]
+        kept += [{"seed": seed, **row} for row in checkpoints(broadloom, run)]
         curves += [[seed, *point] for point in curve(run)]
         wall, user, system = map(float, (run / "took.txt").read_text().split())
         times.append([seed, wall, user + system])
         ledger.append((run / "ledger_line.json").read_text().rstrip("\n") + "\n")
     write(results / "panel.csv", list(rows[0]), [list(row.values()) for row in rows])
+    write(results / "checkpoints.csv", list(kept[0]), [list(row.values()) for row in kept])
     write(results / "curves.csv", ["seed", *CURVES], curves)
     write(results / "times.csv", ["seed", "wall_s", "processor_s"], times)
     (results / "ledger.jsonl").write_text("".join(ledger))

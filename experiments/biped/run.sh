@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Trainings of configs/biped_walk.toml, some ten minutes of two cores each, and their scores. Needs
-# MuJoCo in the program. WORK: a folder that keeps the runs; what is there isn't made again.
+# Trainings of configs/biped_walk.toml, some four minutes of two quiet cores each, and their scores. Needs
+# MuJoCo in the program. Runs stay in studies/biped; what is there isn't made again.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/biped
-work=${WORK:-$work}
+work=studies/biped
 mkdir -p "$work"
 for seed in ${SEEDS:-301 302 303}; do
   [ -f "$work/biped_$seed/took.txt" ] && continue

@@ -35,7 +35,13 @@ def compared(rows):
         long = {}
         if "walks_long" in own[0]:
             row, did = walk(own, "walks_long")
-            long = {"ours walked, long": int(did), "ours wall_s, long": row["wall_s"]}
+            later = own[own.index(ours) :] if walked else []
+            long = {
+                "ours walked, long": int(did),
+                "ours wall_s, long": row["wall_s"],
+                "ours from then on": len(later),
+                "ours that walk of these": sum(row["walks"] == "1" for row in later),
+            }
         yield {
             "seed": seed,
             "ours walked": int(walked),

@@ -22,7 +22,12 @@ WIDE, NARROW = "512x4", "128x16"
 COLUMNS = ["robot", "block", "start", "rate", "seed", "area", "last"]
 NUMBERS = {"rate": float, "seed": int, "area": float, "last": float}
 PAIRS = [(ACTIONS, AGE), (IN_STEP, AGE), (IN_STEP, ACTIONS)]  # (base, other)
+PAIR_COLUMNS = [
+    "robot", "block", "base", "other", "seeds", "difference", "difference low",
+    "difference high", "P(base better)", "P low", "P high", "p", "other is",
+]  # fmt: skip
 LEAST_SEEDS = 4  # fewer cannot be told apart
+LAST_OF_FOUR = 34  # the seeds up to this one were looked at first
 
 
 def start_of(run):
@@ -69,26 +74,40 @@ def pair_rows(arms, rng):
             ]  # fmt: skip
 
 
+def judged(kept):
+    """(rows of arms, pairs by area, pairs by last policies). Intervals are drawn in this order."""
+    rng = random.Random(1)
+    arms, last = arms_of(kept, "area", rng), arms_of(kept, "last", rng)
+    rows = [
+        [*key, start, len(arm.scores), *arm.area, arm.best_label,
+         " ".join(f"{arm.labels[i]:g}" for i in arm.like), *last[key][start].area]
+        for key, starts in arms.items()
+        for start, arm in starts.items()
+    ]  # fmt: skip
+    pairs = list(pair_rows(arms, rng))
+    return rows, pairs, list(pair_rows(last, rng))
+
+
 def verdicts(pairs):
     """(prediction, what, value, refuted: True, False or the words "not judged: ...")"""
     seeds = pairs[0][4]
     calls = {tuple(row[:4]): row[-1] for row in pairs}
     apart = {key for key, word in calls.items() if word in ("lower", "better")}
 
-    def judged(refuted):
+    def if_enough(refuted):
         few = f"not judged: {seeds} seeds, {LEAST_SEEDS} needed"
         return few if seeds < LEAST_SEEDS else refuted
 
     found = calls[CHEETAH, WIDE, ACTIONS, AGE]
-    yield 1, "HalfCheetah, 512x4: by age beside by actions", found, judged(found != "better")
+    yield 1, "HalfCheetah, 512x4: by age beside by actions", found, if_enough(found != "better")
     key = CHEETAH, WIDE, IN_STEP, AGE
-    yield 2, "HalfCheetah, 512x4: by age beside in step", calls[key], judged(key in apart)
+    yield 2, "HalfCheetah, 512x4: by age beside in step", calls[key], if_enough(key in apart)
     found = sum(key[:2] == (SWIMMER, WIDE) for key in apart)
-    yield 3, "Swimmer, 512x4: starts told apart, of three pairs", found, judged(found > 0)
+    yield 3, "Swimmer, 512x4: starts told apart, of three pairs", found, if_enough(found > 0)
     found = sum(key[1:] == (NARROW, ACTIONS, AGE) for key in apart)
-    yield 4, "128x16: robots with by age told from by actions", found, judged(found > 0)
+    yield 4, "128x16: robots with by age told from by actions", found, if_enough(found > 0)
     found = sum(key[3] == AGE and word == "lower" for key, word in calls.items())
-    yield 5, "by age lower, of eight comparisons", found, judged(found > 0)
+    yield 5, "by age lower, of eight comparisons", found, if_enough(found > 0)
 
 
 def main():
@@ -100,24 +119,15 @@ def main():
         {key: NUMBERS.get(key, str)(value) for key, value in row.items()}
         for row in read(results / "runs.csv")
     ]
-    rng = random.Random(1)
-    arms, last = arms_of(kept, "area", rng), arms_of(kept, "last", rng)
+    arms, pairs, pairs_last = judged(kept)
     write(results / "arms.csv", [
         "robot", "block", "start", "seeds", "area", "area low", "area high", "best rate",
         "rates as good", "last", "last low", "last high",
-    ], [
-        [*key, start, len(arm.scores), *arm.area, arm.best_label,
-         " ".join(f"{arm.labels[i]:g}" for i in arm.like), *last[key][start].area]
-        for key, starts in arms.items()
-        for start, arm in starts.items()
-    ])  # fmt: skip
-    header = [
-        "robot", "block", "base", "other", "seeds", "difference", "difference low",
-        "difference high", "P(base better)", "P low", "P high", "p", "other is",
-    ]  # fmt: skip
-    pairs = list(pair_rows(arms, rng))
-    write(results / "pairs.csv", header, pairs)
-    write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
+    ], arms)  # fmt: skip
+    write(results / "pairs.csv", PAIR_COLUMNS, pairs)
+    write(results / "pairs_last.csv", PAIR_COLUMNS, pairs_last)
+    first = judged([run for run in kept if run["seed"] <= LAST_OF_FOUR])
+    write(results / "pairs_of_four.csv", PAIR_COLUMNS, first[1])
     write_verdicts(results / "verdicts.csv", verdicts(pairs))
 
 

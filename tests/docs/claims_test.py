@@ -321,6 +321,12 @@ def first_walk():
     holds(min(float(one["mjbatch wall_s"]) for one in seeds) >= 160)
     most = max(float(one["ratio"]) for one in seeds)
     holds(walked == len(seeds), walked)
+    later = [
+        sum(int(one[key]) for one in seeds)
+        for key in ("ours that walk of these", "ours from then on")
+    ]
+    text = " ".join(text_of("experiments/first-walk/README.md").split())
+    holds("from there on {} of {} scored policies walk".format(*later) in text, later)
     return (
         f"All {walked} seeds walk after a median of {wall:.0f} s on two cores. None of mjbatch's "
         f"example does within 160 s: at most {f'{most:.2f}'.lstrip('0')} of its time."
@@ -328,7 +334,14 @@ def first_walk():
 
 
 def biped():
-    played = rows("experiments/biped/results/panel.csv", physics="nominal")
+    path = "experiments/biped/results/"
+    early = [
+        one["walks"]
+        for one in rows(path + "checkpoints.csv", seed="303")
+        if 1.5e6 < float(one["steps"]) < 3.5e6
+    ]
+    holds(early.count("1") == 6 and len(early) == 7, early)
+    played = rows(path + "panel.csv", physics="nominal")
     walked = [one["walks"] for one in played].count("1")
     return (
         f"{walked} of {len(played)} seeds of a biped walk after commands, by the quadruped's "
