@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Part two: trains the games' runs into studies/long-budgets, seed by seed. Stop it at any moment;
+# the same command goes on where it was. run_games.sh SEED... makes those (default 111 to 114).
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+folder=experiments/long-budgets
+out=studies/long-budgets
+mkdir -p $out
+first=111
+for last in ${*:-112 113 114}; do
+  for game in Breakout SpaceInvaders; do
+    "$broadloom" study $folder/games.toml --env_id MinAtar/$game-v1 --seeds $first-$last \
+      --out $out/games-$game.sqlite --quiet --no_report
+  done
+done
