@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Part two: keeps the games' evaluations and judges its predictions: judge_games.py [STORES] RESULTS
+"""Keeps the games' evaluations and judges part two: judge_games.py [STORES] RESULTS
 
 Runs of STORES join those that are kept. Without STORES it reads the kept ones. Rates, calls and
 crossings are those of analyse.py.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Part two: trains the games' runs into studies/long-budgets. Stop it at any moment; the same command
-# goes on where it was. run_games.sh SEED... makes seeds 111 to each SEED, one after the other. The
-# default is 112 113 114, since a study that tunes needs two seeds.
+# Part two: trains the games' runs into studies/long-budgets. Stop it at any moment; the same
+# command goes on where it was. run_games.sh SEED... makes seeds 111 to each SEED, one after the
+# other. The default is 112 113 114, since a study that tunes needs two seeds.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/long-budgets
 out=studies/long-budgets
