@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from . import _core, rsl_rl
-from .rsl_rl import Row, whole
+from ._rsl_rl_checkpoint import KEPT, newest_checkpoint, read_tensors
+from ._rsl_rl_keys import Row, last_name, whole
+from ._rsl_rl_reading import check_dict
 
 # Keys of `algorithm`, with RSL-RL's defaults.
 ALGORITHM = {
@@ -85,9 +87,9 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         *,
         threads: int = 0,
     ) -> None:
-        rsl_rl.check_dict("", train_cfg)
+        check_dict("", train_cfg)
         for key in (*MODELS, "obs_groups"):
-            rsl_rl.check_dict(key, train_cfg.get(key) or {})
+            check_dict(key, train_cfg.get(key) or {})
         for key in MODELS:
             self._refuse_memory(key, train_cfg.get(key) or {})
         for key in ("actor", "critic", "policy"):
@@ -120,7 +122,7 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
 
     def _refuse_memory(self, key, model):
         class_name, rnn_type = model.get("class_name", "MLPModel"), model.get("rnn_type")
-        if rsl_rl.last_name(class_name) == "RNNModel" or rnn_type is not None:
+        if last_name(class_name) == "RNNModel" or rnn_type is not None:
             raise _core.Error(
                 f"train_cfg: got {key} with class_name = {class_name!r} and rnn_type = "
                 f"{rnn_type!r}, expected no memory, which would go on from other states than "
@@ -190,8 +192,8 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
             path = kept
         self.settings["teacher"] = os.fspath(path)
         self.teacher_loaded = True
-        kept = rsl_rl.read_tensors(self._checkpoint)
-        names = [one for one in kept if one.startswith(("learner.params", *rsl_rl.KEPT))]
+        kept = read_tensors(self._checkpoint)
+        names = [one for one in kept if one.startswith(("learner.params", *KEPT))]
         self._checkpoint = self._written({name: kept[name] for name in names})
         self._run, self._done = None, 0
 
@@ -231,7 +233,7 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         if path is None:
             return {}
         if pathlib.Path(path).is_dir():
-            path = rsl_rl.newest_checkpoint(path)
+            path = newest_checkpoint(path)
         teacher._checkpoint = os.fspath(path)
         return teacher._saved()["actor_state_dict"]
 

@@ -1,4 +1,4 @@
-"""The parts of rsl_rl.py that need torch: checkpoints, policies and exports of RSL-RL."""
+"""The parts of the runner that need torch: checkpoints, policies and exports of RSL-RL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from . import _core
-from .rsl_rl import STD_OFFSET
+from ._rsl_rl_keys import STD_OFFSET
 
 ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh}
 

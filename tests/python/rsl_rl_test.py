@@ -17,6 +17,10 @@ from tensorboard.backend.event_processing import event_accumulator
 
 import broadloom
 from broadloom import _robots, rsl_rl
+from broadloom._rsl_rl_checkpoint import read_tensors
+from broadloom._rsl_rl_keys import ALGORITHM, DISTRIBUTION, MODEL
+from broadloom._rsl_rl_log import mean_of
+from broadloom._rsl_rl_shapes import Memory, Shapes
 from broadloom.training import text_of
 from robot_fakes import IsaacLab, LIMIT, Mjlab, PlainRslRl, RslRl
 from simulator_cases import parameters
@@ -175,7 +179,7 @@ class RunnerTest(unittest.TestCase):
             config["algorithm"] |= {"num_learning_epochs": 1, "num_mini_batches": 2}
             config["actor"]["distribution_cfg"]["init_std"] = std
             runner = learn(made(config=config), 3)
-            rate = rsl_rl.read_tensors(runner._checkpoint)["learner.learning_rate"][0]
+            rate = read_tensors(runner._checkpoint)["learner.learning_rate"][0]
             self.assertAlmostEqual(rate, 1e-3 * 1.5**3, places=12, msg=std)
 
     def test_truncation_is_exact_only_with_last_observations(self):
@@ -295,7 +299,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_logs_that_are_no_numbers_are_left_out(self):
         steps = [{"episode/a": 1.0, "b": "text"}, {"episode/a": [2.0, 6.0], "c": float("nan")}]
-        found = {key: rsl_rl.mean_of(steps, key) for key in ("episode/a", "b", "c")}
+        found = {key: mean_of(steps, key) for key in ("episode/a", "b", "c")}
         self.assertEqual(found, {"episode/a": 3.0, "b": None, "c": None})
         for extras, expected in (
             ({"episode": {"a": 1}, "log": {"b": 2}}, {"a": 1}),
@@ -450,7 +454,7 @@ class RunnerTest(unittest.TestCase):
         self.assertNotIn("experiment_name", texts[0])
 
     def test_first_parameters_are_drawn_as_torch_draws_them(self):
-        shapes = rsl_rl.Shapes((5, 400, 3), (7, 400, 1))
+        shapes = Shapes((5, 400, 3), (7, 400, 1))
         actor, critic, deviation = shapes.unpacked(shapes.drawn(1, 0.5))
         self.assertEqual(deviation.tolist(), [0.5] * 3)
         for model, inputs in ((actor, 5), (critic, 7)):
@@ -465,7 +469,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_cells_are_drawn_as_torch_draws_them(self):
         for kind, gates in (("lstm", 4), ("gru", 3)):
-            shapes = rsl_rl.Shapes((5, 8, 3), (7, 8, 1), rsl_rl.Memory(kind, 400))
+            shapes = Shapes((5, 8, 3), (7, 8, 1), Memory(kind, 400))
             models = shapes.unpacked(shapes.drawn(1, 0.5))
             for model, inputs, outputs in zip(models[:2], (5, 7), (3, 1), strict=True):
                 sums = 400 * gates
@@ -488,7 +492,7 @@ class RunnerTest(unittest.TestCase):
     def test_a_cell_is_torch_s(self):
         for kind in ("lstm", "gru"):
             runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3)), recurrent(kind)), 2)
-            tensors = rsl_rl.read_tensors(runner._checkpoint)
+            tensors = read_tensors(runner._checkpoint)
             actor = runner._shapes.unpacked(tensors["learner.params"])[0]
             policy = broadloom.Policy(runner._run)
             state, h, c = None, np.zeros((9, 6)), np.zeros((9, 6))
@@ -510,7 +514,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_parameters_lie_where_the_engine_reads_them(self):
         runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3))), 2)
-        tensors = rsl_rl.read_tensors(runner._checkpoint)
+        tensors = read_tensors(runner._checkpoint)
         actor = runner._shapes.unpacked(tensors["learner.params"])[0]
         rows = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)
         x = rows - tensors["obs_normalizer.mean"]
@@ -524,7 +528,7 @@ class RunnerTest(unittest.TestCase):
     def test_the_page_names_every_key(self):
         page = pathlib.Path(__file__).parents[2] / "docs" / "robots.md"
         text = page.read_text()
-        for table in (rsl_rl.ALGORITHM, rsl_rl.MODEL, rsl_rl.DISTRIBUTION):
+        for table in (ALGORITHM, MODEL, DISTRIBUTION):
             for key, row in table.items():
                 self.assertIn(key, text)
                 if row.turn is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import broadloom
+from broadloom._rsl_rl_checkpoint import read_tensors
 from robot_fakes import Mjlab, PlainRslRl, RslRl
 from rsl_rl_test import changed, CONFIG, learn, made
 
@@ -80,10 +81,9 @@ class SymmetryTest(unittest.TestCase):
         self.assertEqual({key: runner.settings.get(key) for key in expected}, expected)
         learn(runner, 2)
         plain = learn(made(Tensors), 2)
-        read = broadloom.rsl_rl.read_tensors
-        own, other = (read(one._checkpoint)["learner.params"] for one in (runner, plain))
+        own, other = (read_tensors(one._checkpoint)["learner.params"] for one in (runner, plain))
         self.assertFalse(np.array_equal(own, other))
-        mean = read(runner._checkpoint)["obs_normalizer.mean"]
+        mean = read_tensors(runner._checkpoint)["obs_normalizer.mean"]
         self.assertEqual(mean[0], 0.0)
 
     def test_a_function_that_only_logs_changes_nothing(self):
