@@ -17,7 +17,7 @@ Status explain_file(const Status& status, const std::string& file,
 Result<Config> make_config(const Overrides& lower, const Overrides& flags,
                            const Overrides& env_options);
 
-// What a file and flags set.
+// Keys that a file and flags set.
 struct Settings {
   std::string file;  // empty: no file
   TomlOverrides from_file;

@@ -22,7 +22,7 @@ STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
 
 
 class Layout(NamedTuple):
-    """Where RSL-RL's checkpoints hold the tensors of a run."""
+    """The places of a run's tensors in RSL-RL's checkpoints."""
 
     shapes: Shapes
     is_scalar: bool  # the deviation is learnt, not its logarithm

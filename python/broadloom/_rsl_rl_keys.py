@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
+from ._checks import is_one_of, whole_number
 
 MODELS = ("actor", "critic")
 STD_OFFSET = 1e-2  # RSL-RL divides by the deviation plus this
@@ -22,7 +22,7 @@ class Row(NamedTuple):
     turn: Callable[[Any], Any] | None = None  # their value to ours; None: another part reads it
     allowed: tuple[Any, ...] | None = None  # other values are refused
     near: str = ""  # the difference that remains, for the warning
-    near_if: Callable[[Any], bool] = lambda value: True
+    near_at: bool = True  # the value that has it
 
 
 class Unfit(ValueError):
@@ -35,7 +35,7 @@ def turned(turn, name, value, usual=None):
         return turn(value)
     except Unfit as error:
         expected = str(error)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # torch's are the last
         expected = f"a value such as {usual!r}"
     raise _core.Error(
         f"train_cfg: got {name} = {value!r} ({type(value).__name__}), expected {expected}"
@@ -47,11 +47,8 @@ def whole(least, most=None, words=""):
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
 
     def turn(value):
-        try:
-            number = least - 1 if isinstance(value, bool) else operator.index(value)
-        except TypeError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
+        number = whole_number(value)
+        if number is None or number < least or (most is not None and number > most):
             raise Unfit(words or f"a whole number {limits}")
         return number
 
@@ -59,6 +56,21 @@ def whole(least, most=None, words=""):
 
 
 WIDEST = 1 << 16  # of the engine's hidden_sizes and recurrent_units
+
+
+def number(value):
+    """A float of any type of numbers. Texts are refused, as RSL-RL's optimiser refuses them."""
+    if isinstance(value, (str, bytes)):
+        raise Unfit("a number, not its text; YAML reads 1e-3 as a text, and 1.0e-3 as a number")
+    if isinstance(value, (bool, np.bool_)) or np.ndim(value) != 0:
+        raise TypeError
+    return float(value)
+
+
+def truth(value):
+    if not is_one_of(value, (True, False)):
+        raise Unfit("True or False")
+    return bool(value)
 
 
 def widths(value):
@@ -69,18 +81,18 @@ def widths(value):
 
 
 def above_0(value):
-    if isinstance(value, bool) or not 0 < float(value) < np.inf:
+    if not 0 < number(value) < np.inf:
         raise Unfit("a number above 0")
-    return float(value)
+    return number(value)
 
 
 def two(value):
     least, most = value
-    return float(least), float(most)
+    return number(least), number(most)
 
 
 def float_or_none(value):
-    return None if value is None else float(value)
+    return None if value is None else number(value)
 
 
 def same(value):
@@ -105,9 +117,9 @@ RUNNER = {
     "wandb_project": Row("the sink's project", None),
     "multi_gpu": Row("none", None, allowed=(None,)),
     "check_for_nan": Row(
-        "none", True, near="values are always checked", near_if=lambda value: not value
+        "none", True, near="values are always checked", near_at=False
     ),
-    "upload_model": Row("none", False, near="models are not uploaded", near_if=bool),
+    "upload_model": Row("none", False, near="models are not uploaded"),
 }
 # Keys of training scripts and wrappers, which RSL-RL's runner does not read either.
 OF_SCRIPTS = (
@@ -118,15 +130,16 @@ ALGORITHM = {
     "class_name": Row("algorithm = ppo", "PPO", allowed=("PPO",)),
     "num_learning_epochs": Row("update_epochs", 5, whole(1)),
     "num_mini_batches": Row("num_minibatches", 4, whole(1)),
-    "clip_param": Row("clip_coef", 0.2, float),
-    "gamma": Row("gamma", 0.99, float),
-    "lam": Row("gae_lambda", 0.95, float),
-    "value_loss_coef": Row("vf_coef", 1.0, lambda value: 2.0 * value),  # ours has a factor of 1/2
-    "entropy_coef": Row("ent_coef", 0.01, float),
-    "learning_rate": Row("learning_rate", 1e-3, float),
-    "max_grad_norm": Row("max_grad_norm", 1.0, float),
+    "clip_param": Row("clip_coef", 0.2, number),
+    "gamma": Row("gamma", 0.99, number),
+    "lam": Row("gae_lambda", 0.95, number),
+    # Ours has a factor of 1/2.
+    "value_loss_coef": Row("vf_coef", 1.0, lambda value: 2.0 * number(value)),
+    "entropy_coef": Row("ent_coef", 0.01, number),
+    "learning_rate": Row("learning_rate", 1e-3, number),
+    "max_grad_norm": Row("max_grad_norm", 1.0, number),
     "optimizer": Row("none", "adam", allowed=("adam",)),
-    "use_clipped_value_loss": Row("clip_vloss", True, bool),
+    "use_clipped_value_loss": Row("clip_vloss", True, truth),
     "schedule": Row(
         "lr_schedule",
         "adaptive",
@@ -135,7 +148,7 @@ ALGORITHM = {
     ),
     "desired_kl": Row("desired_kl", 0.01, float_or_none),
     "normalize_advantage_per_mini_batch": Row(
-        "norm_adv", False, lambda value: "minibatch" if value else "batch"
+        "norm_adv", False, lambda value: "minibatch" if truth(value) else "batch"
     ),
     "use_mixed_precision": Row("none", False, allowed=(False,)),
     "rnd_cfg": Row("none", None, allowed=(None, {})),
@@ -147,7 +160,7 @@ MODEL = {
     "class_name": Row("encoder = mlp", "MLPModel", allowed=("MLPModel", "RNNModel")),
     "hidden_dims": Row("hidden_sizes", (256, 256, 256), widths),
     "activation": Row("activation", "elu", same, ("elu", "relu", "tanh")),
-    "obs_normalization": Row("norm_obs", False, bool),
+    "obs_normalization": Row("norm_obs", False, truth),
     "distribution_cfg": Row("the keys of `distribution_cfg` below", None),
     "cnn_cfg": Row("none", None, allowed=(None,)),
     "rnn_type": Row("recurrent"),

@@ -1,4 +1,4 @@
-"""What RSL-RL's logger writes beside the learner's numbers."""
+"""The files of RSL-RL's logger that do not hold the learner's numbers."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core
+from ._checks import is_one_of
 from ._rsl_rl_keys import (
     ALGORITHM,
     DISTRIBUTION,
@@ -18,6 +19,7 @@ from ._rsl_rl_keys import (
     WIDEST,
     above_0,
     last_name,
+    truth,
     turned,
     two,
     whole,
@@ -31,12 +33,19 @@ def check_dict(key, value):
         raise _core.Error(f"train_cfg: got {got}, expected a dict")
 
 
+def dict_of(key, value):
+    """The dict of this key, which may be None for an empty one."""
+    found = {} if value is None else value
+    check_dict(key, found)
+    return found
+
+
 class Reading:
     """Broadloom's settings of a configuration of RSL-RL.
 
     settings: keys of broadloom.train(). values: RSL-RL's values, defaults included, by table.
-    near: keys that are honoured with a difference, with that difference. names: what messages call
-    actor and critic."""
+    near: keys that are honoured with a difference, with that difference. symmetry: RSL-RL's
+    symmetry_cfg. names: what messages call actor and critic."""
 
     def __init__(self, config: Mapping[str, Any], names: Mapping[str, str]) -> None:
         self.names = names
@@ -50,12 +59,17 @@ class Reading:
         self.near: dict[str, str] = {}
         self.values: dict[str, dict[str, Any]] = {}
         self.read("", RUNNER, config, strict=False)
-        parts = {name: self.values[""][name] or {} for name in ("algorithm", *MODELS)}
+        given = self.values[""]
+        parts = {name: dict_of(self.named(name), given[name]) for name in ("algorithm", *MODELS)}
         for name in MODELS:
             self.read(f"{name}.", MODEL, parts[name])
-        distribution = self.values["actor."]["distribution_cfg"] or {}
-        self.read("actor.distribution_cfg.", DISTRIBUTION, distribution)
+        key = "actor.distribution_cfg"
+        distribution = dict_of(self.named(key), self.values["actor."]["distribution_cfg"])
+        self.read(f"{key}.", DISTRIBUTION, distribution)
         self.read("algorithm.", ALGORITHM, parts["algorithm"])
+        self.symmetry = dict_of(
+            "algorithm.symmetry_cfg", self.values["algorithm."]["symmetry_cfg"]
+        )
         self.memory = self.read_memory(parts)
         self.check_models()
         self.check_numbers()
@@ -107,13 +121,13 @@ class Reading:
         for key, row in table.items():
             value, name = values[key], self.named(prefix) + key
             known = last_name(value) if key == "class_name" else value
-            if row.allowed is not None and known not in row.allowed:
+            if row.allowed is not None and not is_one_of(known, row.allowed):
                 raise _core.Error(
                     f"train_cfg: got {name} = {value!r}, expected "
                     f"{' or '.join(map(repr, row.allowed))}, since Broadloom's runner has "
                     "nothing else; train with RSL-RL, or change the key"
                 )
-            if row.near and row.near_if(value):
+            if row.near and turned(truth, name, value) is row.near_at:
                 self.near[name] = row.near
             if row.turn is not None:
                 ours = turned(row.turn, name, value, row.default)
@@ -132,7 +146,7 @@ class Reading:
                 f"train_cfg: got {got}, expected equal ones, since Broadloom's two networks have "
                 "one shape"
             )
-        if found[0] and self.values["algorithm."]["symmetry_cfg"]:
+        if found[0] and self.symmetry:
             raise _core.Error(
                 "train_cfg: got algorithm.symmetry_cfg with RNNModel, expected none, as in RSL-RL: "
                 "a mirror image has no memory"

@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from . import _core, training
+from ._checks import check_count, is_one_of
 from ._kind import Kind
 from ._memory import free_memory
 from ._robots import RslRlEnvs, is_rsl_rl
 from ._rsl_rl_checkpoint import Layout, newest_checkpoint, read_tensors
 from ._rsl_rl_keys import last_name
 from ._rsl_rl_log import StepLog, write_states_of_code
-from ._rsl_rl_reading import Reading, check_dict
+from ._rsl_rl_reading import Reading
 from ._rsl_rl_shapes import Shapes
 
 
@@ -76,7 +77,7 @@ class OnPolicyRunner:
         held.close()
         groups = self._reading.groups(held.single_observation_space.spaces)
         name = type(held.inner).__name__
-        is_board = self._reading.values[""]["logger"] == "tensorboard"
+        is_board = is_one_of(self._reading.values[""]["logger"], ("tensorboard",))
         log = StepLog(
             held.num_envs,
             self._reading.settings["num_steps"],
@@ -111,13 +112,13 @@ class OnPolicyRunner:
             self._names,
             self._reads,
         )
-        symmetry = self._reading.values["algorithm."]["symmetry_cfg"]
-        if symmetry:
-            check_dict("algorithm.symmetry_cfg", symmetry)
+        if self._reading.symmetry:
             from . import _rsl_rl_torch
 
             sizes = self._shapes.actor[-1], self._layout.critic_is_apart
-            self.settings |= _rsl_rl_torch.mirror_settings(symmetry, env, groups, *sizes)
+            self.settings |= _rsl_rl_torch.mirror_settings(
+                self._reading.symmetry, env, groups, *sizes
+            )
             if self.settings["norm_obs"]:
                 self._reading.near["algorithm.symmetry_cfg"] = (
                     "statistics of observations are those of the mirror images, too"
@@ -164,11 +165,7 @@ class OnPolicyRunner:
         """Learns from num_learning_iterations blocks of num_steps_per_env steps of each
         environment. The episodes that are in progress go on. init_at_random_ep_len: sets each
         environment's count of steps at random first, from the seed."""
-        if not hasattr(num_learning_iterations, "__index__") or num_learning_iterations < 1:
-            raise _core.Error(
-                f"num_learning_iterations: got {num_learning_iterations!r}, expected a whole "
-                "number, at least 1"
-            )
+        check_count("num_learning_iterations", num_learning_iterations, 1)
         if init_at_random_ep_len:
             self._stagger()
         if self._run is None:
@@ -308,6 +305,8 @@ class OnPolicyRunner:
             from .sinks import WandB
 
             project = self._reading.values[""]["wandb_project"]
+            if not isinstance(project, (str, type(None))):
+                raise _core.Error(f"train_cfg: got wandb_project = {project!r}, expected a name")
             return [WandB(project=project)] if project else ["wandb"]
         if word not in ("tensorboard", "None"):
             raise _core.Error(
@@ -371,6 +370,9 @@ def check_load_cfg(load_cfg, known):
     unknown = [key for key in load_cfg or {} if key not in known]
     if unknown:
         raise _core.Error(f"load_cfg: got {unknown[0]!r}, expected some of {', '.join(known)}")
+    for key, value in (load_cfg or {}).items():
+        if not is_one_of(value, (True, False)):
+            raise _core.Error(f"load_cfg: got {key} = {value!r}, expected True or False")
 
 
 _ids: set[str] = set()  # of runners that exist

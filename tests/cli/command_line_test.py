@@ -391,7 +391,8 @@ class CommandLine(ProgramTest):
         self.assertEqual(self.run_program("env", "check", "lake.toml").returncode, 6)  # no chance
         sure = self.run_program("env", "check", "lake.toml", "--no_chance")
         self.assertIn("FrozenLake-v1 passes all checks", sure.stdout, sure.stderr)
-        self.assertEqual(self.object_of("env", "show", "lake.toml", "--json")["id"], "FrozenLake-v1")
+        shown = self.object_of("env", "show", "lake.toml", "--json")
+        self.assertEqual(shown["id"], "FrozenLake-v1")
         lake = ("lake.toml", "--num_steps", "9", "--threads", "1", "--json")
         self.assertEqual(self.object_of("env", "bench", *lake)["env_id"], "FrozenLake-v1")
 

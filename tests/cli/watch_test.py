@@ -97,8 +97,8 @@ class Watch(ProgramTest):
 
     def test_a_film_has_a_picture_for_each_state(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
-        told = self.run_program("watch", "a", "--max_steps", "2", "--out", "a.gif").stdout
-        self.assertRegex(told, r"a\.gif\nNext: .*film.*browser\n$")
+        printed = self.run_program("watch", "a", "--max_steps", "2", "--out", "a.gif").stdout
+        self.assertRegex(printed, r"a\.gif\nNext: .*film.*browser\n$")
         answer = self.object_of("watch", "a", "--episodes", "2", "--out", "a.gif", "--json")
         self.assertEqual(answer["file"], "a.gif")
         data, _ = self.page(self.object_of("watch", "a", "--episodes", "2", "--json")["file"])

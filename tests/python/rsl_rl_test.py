@@ -366,6 +366,52 @@ class RunnerTest(unittest.TestCase):
         ):
             with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
                 made(config=changed(path, value))
+        # A value of a type that no key takes, wherever a key takes words, numbers or a dict.
+        array = np.array(["elu", "relu"])
+        for path, expected in (
+            ("actor", "a dict"),
+            ("algorithm", "a dict"),
+            ("obs_groups", "a dict"),
+            ("multi_gpu", "None"),
+            ("check_for_nan", "True or False"),
+            ("upload_model", "True or False"),
+            ("algorithm.optimizer", "'adam'"),
+            ("algorithm.schedule", "'adaptive' or 'fixed'"),
+            ("algorithm.rnd_cfg", "None or {}"),
+            ("algorithm.symmetry_cfg", "a dict"),
+            ("algorithm.class_name", "'PPO'"),
+            ("algorithm.use_mixed_precision", "False"),
+            ("algorithm.use_clipped_value_loss", "True or False"),
+            ("algorithm.normalize_advantage_per_mini_batch", "True or False"),
+            ("actor.activation", "'elu' or 'relu' or 'tanh'"),
+            ("actor.obs_normalization", "True or False"),
+            ("actor.cnn_cfg", "None"),
+            ("actor.distribution_cfg", "a dict"),
+            ("actor.distribution_cfg.std_type", "'scalar' or 'log'"),
+            ("actor.distribution_cfg.learn_std", "True"),
+            ("algorithm.desired_kl", "a value such as 0.01"),
+        ):
+            for value in (array, np.array([["elu"]])):
+                got = f"got {path} = {value!r}"
+                with self.subTest(path), self.assertRaises(broadloom.Error) as refused:
+                    made(config=changed(path, value))
+                text = str(refused.exception)
+                self.assertIn(got, text)
+                self.assertIn(f"expected {expected}", text)
+        for logger in (array, 5):
+            with self.assertRaisesRegex(broadloom.Error, "expected 'tensorboard' or 'wandb'"):
+                made(config=changed("logger", logger))._sinks()
+        project = changed("logger", "wandb") | {"wandb_project": array}
+        with self.assertRaisesRegex(broadloom.Error, "wandb_project = array.* expected a name"):
+            made(config=project)._sinks()
+        for value in (array, 1, "False"):
+            words = re.escape(f"load_cfg: got actor = {value!r}, expected True or False")
+            with self.assertRaisesRegex(broadloom.Error, words):
+                rsl_rl.check_load_cfg({"actor": value}, ("actor",))
+        for value in (array, True, 2.0, 0):
+            words = re.escape(f"num_learning_iterations: got {value!r}, expected an integer")
+            with self.assertRaisesRegex(broadloom.Error, words):
+                made().learn(value)
         for value in ((16.0, 8), (True, 8), (0, 8), (-1, 8), (16, 10**9)):
             words = re.escape(f"actor.hidden_dims = {value} (tuple), expected a list of whole")
             with self.subTest(value), self.assertRaisesRegex(broadloom.Error, words):
@@ -377,6 +423,45 @@ class RunnerTest(unittest.TestCase):
             made(config=old)
         with self.assertRaisesRegex(broadloom.Error, "get_observations"):
             made(lambda: IsaacLab(2))
+
+    def test_texts_of_numbers_and_truths_are_refused(self):
+        for path, value in (
+            ("algorithm.learning_rate", "1e-3"),  # as YAML reads it
+            ("algorithm.gamma", "0.99"),
+            ("algorithm.lam", "0.95"),
+            ("algorithm.clip_param", "0.2"),
+            ("algorithm.entropy_coef", "0.01"),
+            ("algorithm.value_loss_coef", "1.0"),
+            ("algorithm.max_grad_norm", b"1.0"),
+            ("algorithm.desired_kl", "0.01"),
+            ("actor.distribution_cfg.init_std", "0.5"),
+            ("actor.distribution_cfg.std_range", "12"),
+            ("actor.distribution_cfg.std_range", ("0.1", "1.0")),
+        ):
+            got = f"{path} = {value!r} ({type(value).__name__})"
+            words = re.escape(f"{got}, expected a number, not")
+            with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
+                made(config=changed(path, value))
+        for path in ("algorithm.use_clipped_value_loss", "check_for_nan", "upload_model"):
+            for value in ("False", 0, None):
+                words = re.escape(f"{path} = {value!r} ({type(value).__name__}), expected True or")
+                with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
+                    made(config=changed(path, value))
+        for value in (True, np.True_):
+            with self.assertRaisesRegex(broadloom.Error, "gamma = .*expected a value such as 0.99"):
+                made(config=changed("algorithm.gamma", value))
+
+    def test_numbers_of_numpy_count_as_numbers(self):
+        config = changed("algorithm.learning_rate", np.array(2e-3))
+        config["algorithm"] |= {"gamma": np.float64(0.9), "use_clipped_value_loss": np.False_}
+        config["algorithm"] |= {"use_mixed_precision": np.False_, "rnd_cfg": {}}
+        config["algorithm"] |= {"schedule": np.str_("fixed"), "max_grad_norm": 2}
+        settings = made(config=config).settings
+        expected = {
+            "learning_rate": 2e-3, "gamma": 0.9, "clip_vloss": False, "lr_schedule": "constant",
+            "max_grad_norm": 2.0,
+        }  # fmt: skip
+        self.assertEqual({key: settings[key] for key in expected}, expected)
 
     def test_cells_that_broadloom_has_not_are_refused(self):
         symmetric, many = recurrent("gru"), recurrent("gru")
