@@ -18,7 +18,6 @@
 #include "research/advise/advice_config.h"
 #include "research/advise/advice_texts.h"
 #include "research/advise/advise.h"
-#include "research/advise/portfolio.h"
 #include "research/report/advice_json.h"
 
 namespace broadloom::cli {
@@ -114,19 +113,6 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
   return options;
 }
 
-// Keys that the file or flags set. The advice keeps their values.
-Result<Overrides> given_keys(const AdviseCommand& command, const Context& context) {
-  Overrides given;
-  if (!command.file.empty()) {
-    Result<Overrides> from_file = read_toml_overrides(command.file);
-    if (!from_file.ok()) return explain_file(from_file.status(), command.file);
-    given = from_file.take();
-  }
-  given.insert(given.end(), command.flags.begin(), command.flags.end());
-  given.insert(given.end(), context.env_options.begin(), context.env_options.end());
-  return given;
-}
-
 // Without advice, removes the advice.toml of an earlier call: it would be mistaken for a new one.
 Result<std::vector<std::string>> write_advice(const AdviceResult& result, const Json& json,
                                               const std::string& folder) {
@@ -208,25 +194,25 @@ Result<int> report_advice(const AdviseCommand& command, const AdviceResult& resu
 Result<int> advise(const AdviseCommand& command, const Context& context) {
   const Result<AdviceOptions> options = advice_options(command);
   if (!options.ok()) return options.status();
-  const Result<Overrides> given = given_keys(command, context);
-  if (!given.ok()) return given.status();
-  const Result<Config> config = read_config(command.file, command.flags, context.env_options);
+  const Result<Settings> settings = read_settings(command.file, command.flags, context.env_options);
+  if (!settings.ok()) return settings.status();
+  const Result<Config> config = config_of(settings.value());
   if (!config.ok()) return config.status();
-  BROADLOOM_TRY(check_options(options.value()));  // before a folder is made
-  BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
   const std::string folder =
       command.out.empty() ? "advice/" + file_name(config.value().env_id) : command.out;
   FoldersToFill folders;
-  BROADLOOM_TRY(folders.make(folder));
-  BROADLOOM_TRY(check_room(folder + "/advice.html"));  // before the budget is spent
   BROADLOOM_TRY(set_isa(config.value().isa));
   catch_interrupts();
   ShareLine line(command.quiet);
   AdviceHooks hooks;
   hooks.on_progress = [&](const std::string& what, double share) { line.show(what, share); };
   hooks.should_stop = was_interrupted;
+  hooks.on_checked = [&]() -> Status {
+    BROADLOOM_TRY(folders.make(folder));
+    return check_room(folder + "/advice.html");  // before the budget is spent
+  };
   const Result<AdviceResult> result =
-      give_advice(config.value(), given.value(), options.value(), hooks);
+      give_advice(config.value(), settings.value().all, options.value(), hooks);
   line.clear();
   if (!result.ok()) return result.status();
   return report_advice(command, result.value(), folder, context.arguments);

@@ -71,21 +71,33 @@ Result<Config> make_config(const Overrides& lower, const Overrides& flags,
   return resolve_config(overrides);
 }
 
-Result<Config> read_config(const std::string& file, const Overrides& flags,
-                           const Overrides& env_options) {
-  TomlOverrides from_file;
+Result<Settings> read_settings(const std::string& file, const Overrides& flags,
+                               const Overrides& env_options) {
+  Settings settings;
+  settings.file = file;
   if (!file.empty()) {
     Result<TomlOverrides> read = read_toml_lines(file);
     if (!read.ok()) return explain_file(read.status(), file);
-    from_file = read.take();
+    settings.from_file = read.take();
   }
-  Overrides overrides = from_file.overrides;
-  overrides.insert(overrides.end(), flags.begin(), flags.end());
-  overrides.insert(overrides.end(), env_options.begin(), env_options.end());
-  allow_settings(overrides);  // also of the file: the caller trains with it
-  Result<Config> config = resolve_config(overrides);
-  if (!config.ok()) return with_line(config.status(), file, from_file, overrides);
-  return config;
+  Overrides& all = settings.all;
+  all = settings.from_file.overrides;
+  all.insert(all.end(), flags.begin(), flags.end());
+  all.insert(all.end(), env_options.begin(), env_options.end());
+  allow_settings(all);  // also of the file: the caller names it to use its environment
+  return settings;
+}
+
+Result<Config> config_of(const Settings& settings) {
+  Result<Config> config = resolve_config(settings.all);
+  if (config.ok()) return config;
+  return with_line(config.status(), settings.file, settings.from_file, settings.all);
+}
+
+Result<Config> read_config(const std::string& file, const Overrides& flags,
+                           const Overrides& env_options) {
+  const Result<Settings> settings = read_settings(file, flags, env_options);
+  return settings.ok() ? config_of(settings.value()) : settings.status();
 }
 
 }  // namespace broadloom::cli

@@ -17,7 +17,21 @@ Status explain_file(const Status& status, const std::string& file,
 Result<Config> make_config(const Overrides& lower, const Overrides& flags,
                            const Overrides& env_options);
 
-// Defaults < file < flags. An empty file name stands for no file.
+// Keys that a file and flags set.
+struct Settings {
+  std::string file;  // empty: no file
+  TomlOverrides from_file;
+  Overrides all;  // the file's, then those of flags
+};
+
+// Reads them, and allows the code of environments that they name.
+Result<Settings> read_settings(const std::string& file, const Overrides& flags,
+                               const Overrides& env_options);
+
+// The config of defaults < file < flags. Errors of the file name its line.
+Result<Config> config_of(const Settings& settings);
+
+// Both.
 Result<Config> read_config(const std::string& file, const Overrides& flags,
                            const Overrides& env_options);
 

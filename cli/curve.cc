@@ -66,7 +66,7 @@ int draw(CurveCommand command) {
   const std::string path = picture_path(command);
   const Status status = write_file_atomically(path, svg.value());
   if (!status.ok()) return report_error(status, false);
-  if (!command.quiet) tell("{}\n", path);
+  if (!command.quiet) tell("{}\nNext: open this picture in a browser\n", path);
   return 0;
 }
 

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/config/needs.h"
-#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/env_bench.h"
@@ -22,7 +23,7 @@ namespace broadloom::cli {
 namespace {
 
 struct EnvCommand {
-  std::string id;
+  std::string source;  // an id or a config
   BenchOptions bench;
   bool json = false;
 };
@@ -138,15 +139,28 @@ int list(const EnvCommand& command) {
   return 0;
 }
 
-bool starts_with_env(const std::string& key) { return key.compare(0, 4, "env.") == 0; }
+constexpr const char* kSourceHelp = "Environment, such as CartPole-v1, or a config in TOML";
 
-// "env.is_slippery" -> "is_slippery"; keys of strata and disturbances stay whole.
-Overrides without_prefix(const Overrides& flags) {
+struct NamedEnv {
+  std::string id;
   Overrides options;
-  for (const auto& [key, text] : flags) {
-    options.emplace_back(starts_with_env(key) ? key.substr(4) : key, text);
+};
+
+// The environment of an id or a config, with the options of config and flags. Refuses what `train`
+// refuses. The options are without those that training adds by itself.
+Result<NamedEnv> named_env(const std::string& source, const Context& context) {
+  const bool is_file = source.ends_with(".toml");
+  const Overrides id = {{"env_id", source}};
+  const Result<Settings> settings =
+      read_settings(is_file ? source : "", is_file ? Overrides() : id, context.env_options);
+  if (!settings.ok()) return settings.status();
+  const Result<Config> config = config_of(settings.value());
+  if (!config.ok()) return config.status();
+  Config own;
+  for (const auto& [key, text] : settings.value().all) {
+    if (is_env_option(key)) BROADLOOM_TRY(set_config(own, key, text));
   }
-  return options;
+  return NamedEnv{config.value().env_id, own.env_options};
 }
 
 void print_options(const std::vector<FieldInfo>& options) {
@@ -197,11 +211,12 @@ void print_spec(const EnvSpec& spec) {
 }
 
 int show(const EnvCommand& command, const Context& context) {
-  allow_settings({{"env_id", command.id}});
-  const Overrides own = without_prefix(context.env_options);
-  const Result<EnvSpec> spec = env_spec(command.id, own);
+  const Result<NamedEnv> env = named_env(command.source, context);
+  if (!env.ok()) return report_error(env.status(), command.json);
+  const Result<EnvSpec> spec = env_spec(env.value().id, env.value().options);
   if (!spec.ok()) return report_error(spec.status(), command.json);
-  const Result<std::vector<FieldInfo>> options = list_env_options(command.id, own);
+  const Result<std::vector<FieldInfo>> options =
+      list_env_options(env.value().id, env.value().options);
   if (!options.ok()) return report_error(options.status(), command.json);
   if (!command.json) {
     print_spec(spec.value());
@@ -222,19 +237,18 @@ int show(const EnvCommand& command, const Context& context) {
 }
 
 int bench(const EnvCommand& command, const Context& context) {
-  allow_settings({{"env_id", command.id}});
+  const Result<NamedEnv> env = named_env(command.source, context);
+  if (!env.ok()) return report_error(env.status(), command.json);
+  const std::string& id = env.value().id;
   BenchOptions options = command.bench;
   options.threads = std::min(resolve_threads(options.threads), options.num_envs);
   ShareLine line(false);
-  options.on_share = [&](double share) {
-    line.show_rest(fmt::format("{} stepped", command.id), share);
-  };
-  const Result<BenchResult> result =
-      bench_env(command.id, without_prefix(context.env_options), options);
+  options.on_share = [&](double share) { line.show_rest(fmt::format("{} stepped", id), share); };
+  const Result<BenchResult> result = bench_env(id, env.value().options, options);
   line.clear();
   if (!result.ok()) return report_error(result.status(), command.json);
   if (command.json) {
-    print_json({{"env_id", command.id},
+    print_json({{"env_id", id},
                 {"num_envs", options.num_envs},
                 {"num_steps", options.num_steps},
                 {"threads", result.value().threads},
@@ -245,7 +259,7 @@ int bench(const EnvCommand& command, const Context& context) {
                 {"mean_return", result.value().mean_return}});
     return 0;
   }
-  tell("{}: {} environments, {} steps each, {} thread{}, {}: {} steps/s\n", command.id,
+  tell("{}: {} environments, {} steps each, {} thread{}, {}: {} steps/s\n", id,
        with_commas(options.num_envs), with_commas(options.num_steps), result.value().threads,
        result.value().threads == 1 ? "" : "s", active_isa(),
        with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
@@ -263,7 +277,7 @@ void add_list(Command env, Context& context, const std::shared_ptr<EnvCommand>& 
 void add_show(Command env, Context& context, const std::shared_ptr<EnvCommand>& command) {
   const Command app =
       env.add_subcommand("show", "Describe one: spaces, limit, threshold, options, upstream");
-  app.add_option("ID", command->id, "Environment, such as CartPole-v1").required();
+  app.add_option("ID", command->source, kSourceHelp).required();
   add_env_option_flag(app);
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {
@@ -273,9 +287,10 @@ void add_show(Command env, Context& context, const std::shared_ptr<EnvCommand>& 
 
 void add_check(Command env, Context& context) {
   const auto check = std::make_shared<EnvCheck>();
+  const auto source = std::make_shared<std::string>();
   const Command app = env.add_subcommand(
       "check", "Check that one behaves as training needs it (exit code 6: it does not)");
-  app.add_option("ID", check->id, "Environment, such as CartPole-v1").required();
+  app.add_option("ID", *source, kSourceHelp).required();
   app.add_option("--time_limit", check->options.time_limit,
                  "Time limit set for the check (default 20; below the environment's own)")
       .range(2, 1 << 20)
@@ -288,9 +303,12 @@ void add_check(Command env, Context& context) {
                "The environment has no randomness: other seeds may give the same");
   add_env_option_flag(app);
   app.add_flag("--json", check->json, "Standard output is one JSON object");
-  app.callback([&context, check] {
-    context.action = [&context, check] {
-      return check_env(*check, without_prefix(context.env_options));
+  app.callback([&context, check, source] {
+    context.action = [&context, check, source] {
+      Result<NamedEnv> env = named_env(*source, context);
+      if (!env.ok()) return report_error(env.status(), check->json);
+      check->id = env.value().id;
+      return check_env(*check, env.value().options);
     };
   });
 }
@@ -299,7 +317,7 @@ void add_bench(Command env, Context& context, const std::shared_ptr<EnvCommand>&
   const Command app =
       env.add_subcommand("bench", "Measure the steps per second of one, under random actions");
   BenchOptions& bench_options = command->bench;
-  app.add_option("ID", command->id, "Environment, such as CartPole-v1").required();
+  app.add_option("ID", command->source, kSourceHelp).required();
   app.add_option("--num_envs", bench_options.num_envs, "Environments side by side (default 64)")
       .range(1, 1 << 20)
       .type_name("INT");

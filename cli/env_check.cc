@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/record/json.h"
 #include "cli/console.h"
@@ -42,7 +41,10 @@ void print_json_report(const EnvCheck& check, const ConformanceReport& report) {
 }  // namespace
 
 int check_env(const EnvCheck& check, const Overrides& env_options) {
-  allow_settings({{"env_id", check.id}});
+  // Some options are only checked when the environment is made, such as those of a model file. A
+  // bad one is the caller's fault, not the environment's.
+  const Status made = make_vec_env(check.id, env_options, {}).status();
+  if (!made.ok()) return report_error(made, check.json);
   const Result<EnvSpec> spec = env_spec(check.id, env_options);
   if (!spec.ok()) return report_error(spec.status(), check.json);
   ConformanceOptions options = check.options;

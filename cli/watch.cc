@@ -53,7 +53,10 @@ void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
   if (!watched.why_drawn.empty()) {
     tell("Drawn in two dimensions: {}\n", watched.why_drawn);
   }
-  tell("{}\n", path);
+  tell("{}\nNext: {}\n", path,
+       path.ends_with(".html")  ? "open this page in a browser; Space plays and pauses"
+       : path.ends_with(".gif") ? "open this film in a browser"
+                                : "open this film in a browser or a video player");
 }
 
 Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const std::string& path) {

@@ -7,4 +7,5 @@ mode=(--dry-run -Werror)
 command -v clang-format >/dev/null ||
   { echo "check_format.sh: clang-format is not installed" >&2; exit 1; }
 # safe.directory: a clone made by another user is still ours to read.
-git -c safe.directory='*' ls-files -z -- '*.h' '*.cc' '*.cu' | xargs -0 -r clang-format "${mode[@]}"
+git -c safe.directory='*' ls-files -z --cached --others --exclude-standard -- '*.h' '*.cc' '*.cu' |
+  xargs -0 -r clang-format "${mode[@]}"

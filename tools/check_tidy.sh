@@ -15,8 +15,8 @@ case "${1:-}" in
   "") together=1; list=$(python3 tools/tidy_changed.py) ;;
   --all)
     together=1
-    list=$(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'research/*.cc' 'bridges/*.cc' \
-      'cli/*.cc' 'cuda/*.cc') ;;
+    list=$(git -c safe.directory='*' ls-files --cached --others --exclude-standard -- \
+      'broadloom/*.cc' 'research/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc') ;;
   -*) echo "check_tidy.sh: got '$1', expected --all or names of files" >&2; exit 2 ;;
 esac
 if [ $together = 1 ]; then

@@ -60,7 +60,7 @@ def matches(path, patterns):
 
 
 class Tree:
-    """The text files of a checkout."""
+    """The text files of a checkout: those that git has, or would have after `git add .`"""
 
     def __init__(self, root):
         self.root = root
@@ -74,8 +74,9 @@ class Tree:
     def paths(self):
         if os.path.exists(os.path.join(self.root, ".git")):
             git = ["git", "-c", "safe.directory=*", "-C", self.root, "ls-files", "-z"]
+            git += ["--cached", "--others", "--exclude-standard"]
             listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout
-            found = [path for path in listed.split("\0") if path]
+            found = set(listed.split("\0")) - {""}  # a path in a merge conflict comes three times
         else:
             found = [
                 os.path.relpath(os.path.join(folder, name), self.root)

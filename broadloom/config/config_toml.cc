@@ -48,7 +48,7 @@ Status add_table(const TomlNode& table, const std::string& prefix, const std::st
       BROADLOOM_TRY(add_strata(node, name, entries));
       continue;
     }
-    const std::optional<std::string> text = value_text(node);
+    const std::optional<std::string> text = value_text(node, name);
     if (!text) {
       std::string message = full + ": got " + kind_words(node);
       message += ", expected a boolean, a number, a string or a flat array of them";

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -188,13 +190,24 @@ const char* kind_words(const TomlNode& node) {
   }
 }
 
-std::optional<std::string> value_text(const TomlNode& node) {
+std::string path_in(const std::string& file, const std::string& text) {
+  const bool is_same_folder = text.starts_with("./");
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  if (folder.empty() || (!is_same_folder && !text.starts_with("../"))) return text;
+  const std::string path = folder + (is_same_folder ? text.substr(1) : "/" + text);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return text;
+  return path.starts_with('/') || path.starts_with('.') ? path : "./" + path;
+}
+
+std::optional<std::string> value_text(const TomlNode& node, const std::string& file) {
+  if (node.is(TomlNode::Kind::kString)) return path_in(file, node.text);
   if (node.is_scalar()) return node.text;
   if (!node.is(TomlNode::Kind::kArray)) return std::nullopt;
   std::string out;
   for (std::size_t i = 0; i < node.all.size(); ++i) {
     if (!node.all[i].is_scalar()) return std::nullopt;
-    out += (i > 0 ? "," : "") + node.all[i].text;
+    out += (i > 0 ? "," : "") + *value_text(node.all[i], file);
   }
   return out;
 }

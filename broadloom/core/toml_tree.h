@@ -30,9 +30,13 @@ struct TomlNode {
 // A message's word for the node: "a table", "an array", "a date or time", "a value".
 const char* kind_words(const TomlNode& node);
 
+// The path that a string of a TOML file means. One that begins with "./" or "../" is beside this
+// file if something is there; otherwise, and for all other strings, the string as it is.
+std::string path_in(const std::string& file, const std::string& text);
+
 // The text of a scalar, or of a flat array of scalars as a comma-separated list: [64, 64] is
-// "64,64". Nothing for other nodes.
-std::optional<std::string> value_text(const TomlNode& node);
+// "64,64". Strings are read by path_in(). Nothing for other nodes.
+std::optional<std::string> value_text(const TomlNode& node, const std::string& file);
 
 // kInvalidConfig, "name:line: message".
 Status toml_error(const std::string& name, unsigned line, const std::string& message);

@@ -42,7 +42,7 @@ Status flatten(const TomlNode& table, const std::string& prefix, const std::stri
       BROADLOOM_TRY(flatten(node, key + ".", name, out));
       continue;
     }
-    const std::optional<std::string> text = value_text(node);
+    const std::optional<std::string> text = value_text(node, name);
     if (!text) {
       return toml_error(name, node.line,
                         fmt::format("{}: got {}, expected a boolean, a number, a string or a flat "

@@ -103,7 +103,7 @@ def all_cases(arms):
     for study, names in PAIRS.items():
         for base, other in names:
             sides = {
-                key[1:3]: (arms[*key[:3], base], arm)
+                key[1:3]: (arms[(*key[:3], base)], arm)
                 for key, arm in arms.items()
                 if key[0] == study and key[3] == other
             }

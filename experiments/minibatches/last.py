@@ -39,17 +39,17 @@ def main():
                 key = score, run["variant"], run["task"], run["N"]
                 scores[key][run["rate"]].append(float(run[score]))
     cases = sorted({key[2:] for key in scores})
-    sides = [[scores["last", variant, *case] for variant in ("epoch", "off")] for case in cases]
+    sides = [[scores[("last", variant, *case)] for variant in ("epoch", "off")] for case in cases]
     share, p = dealt([(cross_fitted(one), cross_fitted(other)) for one, other in sides], 10000)
     print(f"By last policies they are ahead in {100 * share:.0f} % (p = {p:.2f}".replace("0.", "."))
     others = [
-        [cross_fitted(scores["area", variant, *case]) for variant in ("epoch", "off")]
+        [cross_fitted(scores[("area", variant, *case)]) for variant in ("epoch", "off")]
         for case in cases
         if case[0] != "CartPole-v1"
     ]
     print(f"Without CartPole p is {dealt(others, 10000)[1]:.2f}".replace("0.", "."))
     alone = [
-        dealt([(scores["area", "epoch", *case]["0.0003"], scores["area", "off", *case]["0.0003"])])
+        dealt([[scores[("area", way, *case)]["0.0003"] for way in ("epoch", "off")]])
         for case in cases
     ]
     count = sum(share > 0.5 and p < 0.01 for share, p in alone)

@@ -127,7 +127,7 @@ def main():
         "task", "way", "block", "gradient steps", "seeds", "area", "area low", "area high",
         "best rate", "at edge", "rates as good", "last", "last low", "last high",
     ], [
-        [task, *key, steps[task, *key], len(arm.scores), *arm.area, arm.best_label,
+        [task, *key, steps[(task, *key)], len(arm.scores), *arm.area, arm.best_label,
          "yes" if arm.best in (0, len(arm.labels) - 1) else "",
          " ".join(f"{arm.labels[i]:g}" for i in arm.like), *last[task][key].area]
         for task, same in arms.items()

@@ -19,8 +19,8 @@ from ._adapter import (
     metadata_of,
     seeded_reset,
 )
+from ._checks import MOST_STEPS
 from ._probe import (
-    MOST_STEPS,
     autoreset_mode,
     ignores_mask,
     probe_request,

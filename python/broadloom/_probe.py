@@ -21,7 +21,6 @@ from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import best_choices, read_masks
 
 PROBED_STEPS = 64
-MOST_STEPS = 2**31 - 1  # that the engine counts; mjlab's environments for play have more
 STEPS_TO_AN_END = 200  # in which an episode may end and name its success
 RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
 

@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 
 from . import _core, rsl_rl
-from .rsl_rl import Row, whole
+from ._rsl_rl_checkpoint import KEPT, newest_checkpoint, read_tensors
+from ._rsl_rl_keys import Row, float_or_none, last_name, number, same, whole
+from ._rsl_rl_reading import check_dict, dict_of
 
 # Keys of `algorithm`, with RSL-RL's defaults.
 ALGORITHM = {
     "class_name": Row("algorithm = distill", "Distillation", allowed=("Distillation",)),
     "num_learning_epochs": Row("update_epochs", 1, whole(1)),
     "gradient_length": Row("gradient_length", 15, whole(1)),
-    "learning_rate": Row("learning_rate", 1e-3, float),
-    "max_grad_norm": Row("max_grad_norm", None, lambda value: float(value or 0.0)),
-    "loss_type": Row("distill_loss", "mse", str, ("mse", "huber")),
+    "learning_rate": Row("learning_rate", 1e-3, number),
+    "max_grad_norm": Row("max_grad_norm", None, lambda value: float_or_none(value) or 0.0),
+    "loss_type": Row("distill_loss", "mse", same, ("mse", "huber")),
     "optimizer": Row("none", "adam", allowed=("adam",)),
     "use_mixed_precision": Row("none", False, allowed=(False,)),
     "rnd_cfg": Row("none", None, allowed=(None, {})),
@@ -44,11 +46,11 @@ OF_PPO = (
 def config_of(config, model):
     """The configuration of a PPO whose actor is the student or the teacher. The critic's groups are
     the teacher's."""
-    sets = dict(config.get("obs_groups") or {})
+    sets = dict(dict_of("obs_groups", config.get("obs_groups")))
     for name in MODELS:
         sets.setdefault(name, [name if name == "teacher" else "policy"])
     kept = {key: value for key, value in config.items() if key not in (*MODELS, "algorithm")}
-    own = dict(config.get(model) or {})
+    own = dict(dict_of(model, config.get(model)))
     critic = {key: value for key, value in own.items() if key != "distribution_cfg"}
     return {
         **kept,
@@ -85,11 +87,9 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         *,
         threads: int = 0,
     ) -> None:
-        rsl_rl.check_dict("", train_cfg)
-        for key in (*MODELS, "obs_groups"):
-            rsl_rl.check_dict(key, train_cfg.get(key) or {})
+        check_dict("", train_cfg)
         for key in MODELS:
-            self._refuse_memory(key, train_cfg.get(key) or {})
+            self._refuse_memory(key, dict_of(key, train_cfg.get(key)))
         for key in ("actor", "critic", "policy"):
             if key in train_cfg:
                 raise _core.Error(
@@ -100,7 +100,8 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         self.cfg = train_cfg
         self._teacher = Teacher(env, config_of(train_cfg, "teacher"), None, device)
         self.teacher_loaded = False
-        self._reading.read("algorithm.", ALGORITHM, train_cfg.get("algorithm") or {})
+        algorithm = dict_of("algorithm", train_cfg.get("algorithm"))
+        self._reading.read("algorithm.", ALGORITHM, algorithm)
         settings = {**self._reading.settings, **self.settings}
         for row in ALGORITHM.values():
             if row.turn is not None:
@@ -120,7 +121,7 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
 
     def _refuse_memory(self, key, model):
         class_name, rnn_type = model.get("class_name", "MLPModel"), model.get("rnn_type")
-        if rsl_rl.last_name(class_name) == "RNNModel" or rnn_type is not None:
+        if last_name(class_name) == "RNNModel" or rnn_type is not None:
             raise _core.Error(
                 f"train_cfg: got {key} with class_name = {class_name!r} and rnn_type = "
                 f"{rnn_type!r}, expected no memory, which would go on from other states than "
@@ -190,8 +191,8 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
             path = kept
         self.settings["teacher"] = os.fspath(path)
         self.teacher_loaded = True
-        kept = rsl_rl.read_tensors(self._checkpoint)
-        names = [one for one in kept if one.startswith(("learner.params", *rsl_rl.KEPT))]
+        kept = read_tensors(self._checkpoint)
+        names = [one for one in kept if one.startswith(("learner.params", *KEPT))]
         self._checkpoint = self._written({name: kept[name] for name in names})
         self._run, self._done = None, 0
 
@@ -231,7 +232,7 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         if path is None:
             return {}
         if pathlib.Path(path).is_dir():
-            path = rsl_rl.newest_checkpoint(path)
+            path = newest_checkpoint(path)
         teacher._checkpoint = os.fspath(path)
         return teacher._saved()["actor_state_dict"]
 

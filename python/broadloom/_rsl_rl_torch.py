@@ -1,4 +1,4 @@
-"""The parts of rsl_rl.py that need torch: checkpoints, policies and exports of RSL-RL."""
+"""The parts of the runner that need torch: checkpoints, policies and exports of RSL-RL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from . import _core
-from .rsl_rl import STD_OFFSET
+from ._rsl_rl_keys import STD_OFFSET, number, truth, turned
 
 ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh}
 
@@ -199,9 +199,18 @@ def mirror_settings(symmetry, env, groups, actions, critic_is_apart):
         raise _core.Error(
             f"train_cfg: got {got} in algorithm.symmetry_cfg, expected {', '.join(SYMMETRY)}"
         )
-    weight = symmetry.get("mirror_loss_coeff", 0.0) if symmetry.get("use_mirror_loss") else 0.0
-    out = {"mirror_samples": bool(symmetry.get("use_data_augmentation"))}
-    out["mirror_coef"] = float(weight)
+    usual = {"use_data_augmentation": False, "use_mirror_loss": False, "mirror_loss_coeff": 0.0}
+    found = {
+        key: turned(
+            number if key == "mirror_loss_coeff" else truth,
+            f"algorithm.symmetry_cfg.{key}",
+            symmetry.get(key, value),
+            value,
+        )
+        for key, value in usual.items()
+    }
+    out = {"mirror_samples": found["use_data_augmentation"]}
+    out["mirror_coef"] = found["mirror_loss_coeff"] if found["use_mirror_loss"] else 0.0
     if not any(out.values()):
         return {}  # RSL-RL logs the loss only
     function = resolved(symmetry["data_augmentation_func"])

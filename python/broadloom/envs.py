@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core, _nested, spaces
-from ._probe import MOST_STEPS
+from ._checks import MOST_ENVS, MOST_STEPS, check_count, is_one_of
 
 
 def list_envs() -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ RENDERING = {"render_modes": ["rgb_array"], "render_fps": 30}
 
 
 def _check_render_mode(render_mode, core, env_id):
-    if render_mode not in (None, "rgb_array"):
+    if render_mode is not None and not is_one_of(render_mode, ("rgb_array",)):
         raise _core.Error(
             f"render_mode: got {render_mode!r}, expected None or 'rgb_array'; to see episodes in a "
             "browser, use `python -m broadloom watch RUN`"
@@ -57,20 +57,6 @@ def _check_render_mode(render_mode, core, env_id):
             f"render_mode: got {render_mode!r}, but {env_id} has no drawing, and its observations "
             "are no small image; leave render_mode out"
         )
-
-
-MOST_ENVS = 1 << 20  # the limit of the program's num_envs
-
-
-def _check_count(name, value, least, most=None):
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, np.integer))
-        or value < least
-        or (most is not None and value > most)
-    ):
-        limit = f" and at most {most}" if most is not None else ""
-        raise _core.Error(f"{name}: got {value!r}, expected an integer of at least {least}{limit}")
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -93,9 +79,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        _check_count("num_envs", num_envs, 1, MOST_ENVS)
-        _check_count("threads", threads, 0)
-        _check_count("max_episode_steps", max_episode_steps or 0, 0, MOST_STEPS)
+        check_count("num_envs", num_envs, 1, MOST_ENVS)
+        check_count("threads", threads, 0)
+        max_episode_steps = 0 if max_episode_steps is None else max_episode_steps
+        check_count("max_episode_steps", max_episode_steps, 0, MOST_STEPS)
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
@@ -110,7 +97,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self.num_envs,
             0,
             {key: _text(value) for key, value in options.items()},
-            max_episode_steps or 0,
+            max_episode_steps,
             threads,
         )
         _check_render_mode(render_mode, self._core, env_id)
@@ -277,14 +264,15 @@ class Env(gymnasium.Env):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        _check_count("max_episode_steps", max_episode_steps or 0, 0, MOST_STEPS)
+        max_episode_steps = 0 if max_episode_steps is None else max_episode_steps
+        check_count("max_episode_steps", max_episode_steps, 0, MOST_STEPS)
         self.render_mode = render_mode
         self._core = _core.Environments(
             env_id,
             1,
             0,
             {key: _text(value) for key, value in options.items()},
-            max_episode_steps or 0,
+            max_episode_steps,
             1,
         )
         _check_render_mode(render_mode, self._core, env_id)

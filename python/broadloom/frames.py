@@ -10,6 +10,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from . import _core
+from ._checks import is_one_of
 
 if TYPE_CHECKING:
     from ._types import DataFrame, Library, StrPath
@@ -52,7 +53,7 @@ def read_ledger(path: StrPath, library: Library | None = None) -> DataFrame:
 def read_store(store: StrPath, view: str = "scores", library: Library | None = None) -> DataFrame:
     """A view of a study's store: scores, learning_curves, learning_curves_by_time, settings,
     evaluations or runs."""
-    if view not in VIEWS:
+    if not is_one_of(view, VIEWS):
         raise ValueError(f"view: got {view!r}, expected one of {', '.join(VIEWS)}")
     path = pathlib.Path(store)
     if not path.is_file():

@@ -160,7 +160,7 @@ def _definition(definition, words):
             raise _core.Error(
                 f"definition: got the file '{path}', expected a dict; Python 3.10 reads no TOML"
             ) from None
-        definition = tomllib.loads(path.read_text(encoding="utf-8"))
+        definition = _placed(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
         if isinstance(definition.get("base"), str):
             definition["base"] = os.fspath((path.parent / definition["base"]).absolute())
     for key in _OWN_AXES:
@@ -170,6 +170,17 @@ def _definition(definition, words):
                 "leave it out, or call run() for a grid"
             )
     return {"match": "none", **definition, "sampler": words}
+
+
+def _placed(value, folder):
+    """A value of a file in this folder for a file elsewhere: paths are what the first one means."""
+    if isinstance(value, dict):
+        return {key: _placed(one, folder) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_placed(one, folder) for one in value]
+    if isinstance(value, str) and value.startswith(("./", "../")) and (folder / value).exists():
+        return os.fspath((folder / value).absolute())
+    return value
 
 
 def _key(params):

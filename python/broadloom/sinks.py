@@ -25,6 +25,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._checks import is_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -370,7 +371,7 @@ class Film(Sink):
             module, _, function = env.partition(":")
             env = getattr(importlib.import_module(module), function)
         self.env = env
-        if self.every < 1 or kind not in ("gif", "mp4"):
+        if self.every < 1 or not is_one_of(kind, ("gif", "mp4")):
             raise _core.Error(f"got every={every}, kind={kind!r}; expected steps and gif or mp4")
 
     def open(self, run: RunFiles) -> None:

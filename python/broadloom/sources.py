@@ -237,8 +237,6 @@ def warp_kind(env_id):
 def function_kind(name, function, *, vectorization, keys, max_episode_steps, num_envs=2):
     """A function without arguments that makes one environment, or a function of `num_envs` (and
     `seed`, if it takes one) that makes many. num_envs: number to ask for the probe."""
-    if vectorization not in ("sync", "async"):
-        raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
     keys = key_pair(keys)
     takes = parameters_of(function)
     if "num_envs" not in takes:
@@ -303,11 +301,6 @@ def key_pair(keys):
     """(the policy's key or keys, the critic's) of observation_keys. A single key, or a pair without
     the critic's, gives the critic the policy's observations."""
     pair = (keys,) if isinstance(keys, str) else tuple(keys)
-    if len(pair) not in (1, 2) or not pair[0]:
-        raise ValueError(
-            f"observation_keys: got {keys!r}, expected the policy's key, or (the policy's, the "
-            "critic's); several keys in place of one: (('image', 'speed'), 'critic')"
-        )
     policy = pair[0]
     return policy, pair[1] if len(pair) == 2 and pair[1] else policy
 

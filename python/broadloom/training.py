@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._checks import MOST_ENVS, check_count, is_one_of, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -177,7 +178,7 @@ def train(
     _check_calls(threads, on_iteration)
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
-    _check_source(name, env_kwargs, wrappers, observation_keys)
+    _check_source(name, env_kwargs, wrappers, vectorization, observation_keys)
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
         settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
         env_kwargs = None
@@ -217,22 +218,46 @@ def _check_keywords(config):
 
 
 def _check_calls(threads, on_iteration):
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 0:
+    number = whole_number(threads)
+    if number is None or number < 0:
         raise _invalid(f"threads: got {threads!r}, expected a whole number; 0 for all cores")
     if on_iteration is not None and not callable(on_iteration):
         raise _invalid(f"on_iteration: got {on_iteration!r}, expected a function of a Progress")
 
 
-def _check_source(name, env_kwargs, wrappers, keys):
-    wrapped = isinstance(wrappers or (), Sequence) and all(map(callable, wrappers or ()))
+def _check_source(name, env_kwargs, wrappers, vectorization, keys):
+    arguments = {} if env_kwargs is None else env_kwargs
+    has_names = isinstance(arguments, Mapping) and all(isinstance(one, str) for one in arguments)
+    functions = () if wrappers is None else wrappers
+    wrapped = isinstance(functions, Sequence) and all(map(callable, functions))
+    is_known = is_one_of(vectorization, ("sync", "async"))
     for key, value, is_right, expected in (
-        ("name", name, isinstance(name or "", str), "a text such as 'Mine-v0'"),
-        ("env_kwargs", env_kwargs, isinstance(env_kwargs or {}, Mapping), "a dict"),
+        ("name", name, isinstance(name, (str, type(None))), "a text such as 'Mine-v0'"),
+        ("env_kwargs", env_kwargs, has_names, "a dict of arguments by their names"),
         ("wrappers", wrappers, wrapped, "a list of functions"),
-        ("observation_keys", keys, isinstance(keys, Sequence), "a key, or (policy's, critic's)"),
+        ("vectorization", vectorization, is_known, "'sync' or 'async'"),
+        (
+            "observation_keys",
+            keys,
+            _are_keys(keys),
+            "a key, or (policy's, critic's); several keys in place of one: "
+            "(('image', 'speed'), 'critic')",
+        ),
     ):
         if not is_right:
             raise _invalid(f"{key}: got {value!r}, expected {expected}")
+
+
+def _are_keys(keys):
+    """Whether these are a key or keys for the policy, and for the critic, which may have none."""
+    pair = (keys,) if isinstance(keys, str) else keys
+    if not isinstance(pair, Sequence) or len(pair) not in (1, 2):
+        return False
+    parts = [(one,) if isinstance(one, str) else () if one is None else one for one in pair]
+    are_texts = all(
+        isinstance(part, Sequence) and all(isinstance(one, str) for one in part) for part in parts
+    )
+    return are_texts and any(parts[0])
 
 
 def _invalid(text):
@@ -304,20 +329,26 @@ def register(
     wrappers: Sequence[Callable[[Any], Any]] = (),
     vectorization: Vectorization = "sync",
     observation_keys: ObservationKeys = ("policy", "critic"),
-    max_episode_steps: int = 0,
+    max_episode_steps: int | None = 0,
     num_envs: int = 2,
 ) -> str:
     """Gives environments a name, for train() and every command of main(): those that a function
     makes, or those of an id of Gymnasium.
 
     Other arguments are those of train(). A name that is registered again means the new function.
+    max_episode_steps: the time limit that environments of the function have; 0: their own.
     num_envs: number of environments to ask a function of num_envs for at first, to learn about
     them.
 
     Raises broadloom.Error if a training in progress uses the name."""
     from . import sources
 
-    _check_source(name, env_kwargs, wrappers, observation_keys)
+    if name is None:
+        raise _invalid("name: got None, expected a text such as 'Mine-v0'")
+    _check_source(name, env_kwargs, wrappers, vectorization, observation_keys)
+    max_episode_steps = 0 if max_episode_steps is None else max_episode_steps
+    check_count("max_episode_steps", max_episode_steps, 0)
+    check_count("num_envs", num_envs, 1, MOST_ENVS)
     env, _ = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys, named=True)
     arguments = vectorization, observation_keys, max_episode_steps
     with _lock:
@@ -452,7 +483,14 @@ def source_of(env, name, env_kwargs, wrappers, vectorization, keys, named=False)
     wrappers, keys or processes becomes a function that makes it."""
     changed = bool(env_kwargs or wrappers or vectorization != "sync" or keys != _USUAL_KEYS or name)
     if not isinstance(env, str):
-        if not (env_kwargs or wrappers) or not callable(env):
+        if not callable(env):
+            raise TypeError(
+                f"env: got {type(env).__name__}, expected an id or a function that makes "
+                "environments, since training needs num_envs of them and evaluation makes more; "
+                "write lambda: gymnasium.make(...), or lambda num_envs: gymnasium.make_vec(..., "
+                "num_envs=num_envs)"
+            )
+        if not (env_kwargs or wrappers):
             return env, name
         from .sources import EnvMaker, parameters_of
 
@@ -521,12 +559,6 @@ def identify(env, name, vectorization, keys, num_envs):
                     "give a function that makes environments (lambda: gymnasium.make(...))"
                 )
         return env
-    if not callable(env):
-        raise TypeError(
-            f"env: got {type(env).__name__}, expected an id or a function that makes environments, "
-            "since training needs num_envs of them and evaluation makes more; write lambda: "
-            "gymnasium.make(...), or lambda num_envs: gymnasium.make_vec(..., num_envs=num_envs)"
-        )
     word = getattr(env, "__name__", type(env).__name__)
     word = "env" if word == "<lambda>" else word
     with _lock:

@@ -11,7 +11,8 @@ Result<AdviceResult> give_advice(const Config& base, const Overrides& given,
   BROADLOOM_TRY(check_options(options));
   BROADLOOM_TRY(check_config(base));
   AdviceBudget total_budget(options.seconds, options.steps, hooks.should_stop, hooks.on_progress);
-  Result<AdviceEvidence> evidence = gather_evidence(base, given, options, total_budget);
+  Result<AdviceEvidence> evidence =
+      gather_evidence(base, given, options, total_budget, hooks.on_checked);
   if (!evidence.ok()) return evidence.status();
   AdviceResult result{evidence.take(), {}, base};
   result.advice = advice_of(result.evidence);

@@ -16,6 +16,8 @@ namespace broadloom {
 struct AdviceHooks {
   AdviceProgress on_progress;         // may be empty
   std::function<bool()> should_stop;  // may be empty; polled often, from any thread
+  // May be empty. Called once, after all checks and before any training. Its error ends the call.
+  std::function<Status()> on_checked;
 };
 
 struct AdviceResult {

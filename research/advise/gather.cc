@@ -73,7 +73,8 @@ Status look_at_task(const Trainer& trainer, const AdviceOptions& options,
 }  // namespace
 
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
-                                       const AdviceOptions& options, AdviceBudget& total_budget) {
+                                       const AdviceOptions& options, AdviceBudget& total_budget,
+                                       const std::function<Status()>& on_checked) {
   Config constant = base;
   constant.lr_schedule = "constant";  // make_portfolio() checks the caller's own
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(constant, options.threads);
@@ -83,6 +84,7 @@ Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& give
   Result<Portfolio> portfolio = make_portfolio(base, given, evidence.kind);
   if (!portfolio.ok()) return portfolio.status();
   evidence.held = std::move(portfolio.value().held);
+  if (on_checked) BROADLOOM_TRY(on_checked());
   BROADLOOM_TRY(look_at_task(*trainer.value(), options, total_budget, evidence));
   const int jobs = trainer.value()->simulator().whole_batch ? 1 : options.threads;
   trainer.value().reset();  // the trials need its memory

@@ -1,6 +1,7 @@
 // All evidence for advice: measures the task, then follows a rule.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "broadloom/config/config.h"
@@ -15,9 +16,10 @@ namespace broadloom {
 // base: the task, and all settings that are not advised on. given: the settings among them that the
 // caller set, in order. Both and the options must have been checked. If the budget ends before the
 // rule does, the evidence holds what there was by then. Errors of the config, the simulator and
-// memory come before any training.
+// memory come before on_checked (AdviceHooks), and that before any training.
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
-                                       const AdviceOptions& options, AdviceBudget& total_budget);
+                                       const AdviceOptions& options, AdviceBudget& total_budget,
+                                       const std::function<Status()>& on_checked);
 
 // The request, its budget, and the facts on the task, to which a rule adds.
 struct Inquiry {

@@ -120,7 +120,7 @@ class StudyReader {
 
   Status seeds(const TomlNode& node) {
     if (node.is(Kind::kArray)) {
-      std::string list = value_text(node).value_or("");
+      std::string list = value_text(node, path_).value_or("");
       // A list of one number is that seed, not a count.
       if (node.all.size() == 1) list += "-" + list;
       return take_seeds(node, list);
@@ -208,7 +208,7 @@ class StudyReader {
     }
     std::vector<std::string> values;
     for (const TomlNode& item : node.all) {
-      const std::optional<std::string> value = value_text(item);
+      const std::optional<std::string> value = value_text(item, path_);
       if (!value) {
         return error_at(item, fmt::format("{}: got {} in its list, expected plain values", key,
                                           kind_words(item)));

@@ -266,6 +266,25 @@ TEST(GiveAdvice, ReportsItsProgress) {
   for (const double share : shares) EXPECT_TRUE(share >= 0.0 && share <= 1.0);
 }
 
+TEST(GiveAdvice, SaysOnceThatItIsCheckedBeforeItTrains) {
+  int checked = 0, told = 0;
+  AdviceHooks hooks;
+  hooks.on_progress = [&](const std::string&, double) { told += 1; };
+  hooks.on_checked = [&]() -> Status {
+    checked += 1;
+    EXPECT_EQ(told, 0);
+    return {ErrorKind::kIo, "no room"};
+  };
+  EXPECT_EQ(advise_on(levers(), steps_options(100000), hooks).status().message(), "no room");
+  EXPECT_EQ(checked, 1);
+  EXPECT_EQ(told, 0);
+  Overrides all = levers();
+  all.emplace_back("learning_rate", "0.01");
+  const Status nothing_left = advise_on(all, steps_options(100000), hooks).status();
+  EXPECT_EQ(nothing_left.kind(), ErrorKind::kInvalidConfig) << nothing_left.message();
+  EXPECT_EQ(checked, 1) << "a refused config is not checked";
+}
+
 TEST(GiveAdvice, TheGradientRuleTriesItsChoice) {
   AdviceOptions options = steps_options(1500000);
   options.rule = AdviceRule::kGradient;

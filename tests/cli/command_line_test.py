@@ -386,6 +386,37 @@ class CommandLine(ProgramTest):
         )
         self.assertEqual(noisy.returncode, 0, noisy.stdout)
         self.fails(2, ["time_limit", "1"], "env", "check", "CartPole-v1", "--time_limit", "1")
+        self.write("lake.toml", "env_id = 'FrozenLake-v1'\n[env]\nis_slippery = false\n")
+        self.assertEqual(self.run_program("env", "check", "FrozenLake-v1").returncode, 0)
+        self.assertEqual(self.run_program("env", "check", "lake.toml").returncode, 6)  # no chance
+        sure = self.run_program("env", "check", "lake.toml", "--no_chance")
+        self.assertIn("FrozenLake-v1 passes all checks", sure.stdout, sure.stderr)
+        shown = self.object_of("env", "show", "lake.toml", "--json")
+        self.assertEqual(shown["id"], "FrozenLake-v1")
+        lake = ("lake.toml", "--num_steps", "9", "--threads", "1", "--json")
+        self.assertEqual(self.object_of("env", "bench", *lake)["env_id"], "FrozenLake-v1")
+
+    def test_environments_are_refused_as_train_refuses_them(self):
+        self.write("idle.toml", "env_id = 'CartPole-v1'\n[disturb]\npush_steps = 3\n")
+        self.write("bad.toml", "env_id = 'CartPole-v1'\n[env]\ngravity = -5\n")
+        for call in (
+            ["CartPole-v1", "--disturb.push_steps", "3"],  # does nothing without push_interval
+            ["CartPole-v1", "--env.gravity", "-5"],
+            ["CartPole-v1", "--env.gravitas", "5"],
+            ["idle.toml"],
+            ["bad.toml"],
+            ["none.toml"],
+        ):
+            source = call if call[0].endswith(".toml") else ["--env_id", *call]
+            train = self.run_program("train", *source)
+            self.assertIn(train.returncode, (2, 3), train.stdout)
+            for command in ("show", "check", "bench"):
+                refused = self.run_program("env", command, *call)
+                self.assertEqual(
+                    (refused.returncode, refused.stdout, refused.stderr),
+                    (train.returncode, "", train.stderr),
+                )
+        self.fails(2, ["bad.toml:3:", "gravity: got -5"], "env", "check", "bad.toml")
         self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "env", "check", "CartPol-v1")
 
     def test_config_files(self):

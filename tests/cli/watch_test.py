@@ -75,7 +75,8 @@ class Watch(ProgramTest):
         printed = self.run_program("watch", newest)
         self.assertEqual(printed.returncode, 0, printed.stderr)
         self.assertRegex(
-            printed.stdout, r"^Episode 1: return \d+\.00, \d+ steps, pole_fell\nwatch\.html\n$"
+            printed.stdout, r"^Episode 1: return \d+\.00, \d+ steps, pole_fell\nwatch\.html\n"
+            r"Next: .*browser.*\n$",
         )
         quiet = self.run_program("watch", "a", "--out", "elsewhere.html", "--quiet")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
@@ -90,12 +91,14 @@ class Watch(ProgramTest):
         self.assertRegex(
             printed,
             r"^Episode 1: return -[\d.]+, 30 steps, cut\n.*--max_steps.*\n"
-            r"a/watch\.html\n$",
+            r"a/watch\.html\nNext: .*\n$",
         )
         self.assertEqual(self.page("a/watch.html")[0]["episodes"][0]["success"], None)
 
     def test_a_film_has_a_picture_for_each_state(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        printed = self.run_program("watch", "a", "--max_steps", "2", "--out", "a.gif").stdout
+        self.assertRegex(printed, r"a\.gif\nNext: .*film.*browser\n$")
         answer = self.object_of("watch", "a", "--episodes", "2", "--out", "a.gif", "--json")
         self.assertEqual(answer["file"], "a.gif")
         data, _ = self.page(self.object_of("watch", "a", "--episodes", "2", "--json")["file"])

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace broadloom {
@@ -51,6 +52,31 @@ TEST(TomlTree, ReadsDotsThatAreNoParts) {
     const Result<TomlNode> tree = parse_toml(text, "f.toml");
     EXPECT_TRUE(tree.ok()) << tree.status().message();
   }
+}
+
+TEST(TomlTree, FindsPathsBesideTheFile) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       ("broadloom_toml_paths_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "inner");
+  std::ofstream(folder / "robot.xml") << "x";
+  const std::string file = folder / "inner" / "run.toml", here = folder.string();
+  EXPECT_EQ(path_in(file, "../robot.xml"), here + "/inner/../robot.xml");
+  EXPECT_EQ(path_in(here + "/run.toml", "./robot.xml"), here + "/robot.xml");
+  EXPECT_EQ(path_in(file, "./robot.xml"), "./robot.xml") << "nothing is there";
+  EXPECT_EQ(path_in(here + "/run.toml", "robot.xml"), "robot.xml") << "no path by its beginning";
+  EXPECT_EQ(path_in("run.toml", "./robot.xml"), "./robot.xml");
+  const TomlNode tree =
+      parse_toml("a = './robot.xml'\nb = ['./robot.xml', '.']\nc = 1", "f").take();
+  EXPECT_EQ(value_text(*tree.find("a"), here + "/run.toml"), here + "/robot.xml");
+  EXPECT_EQ(value_text(*tree.find("b"), here + "/run.toml"), here + "/robot.xml,.");
+  EXPECT_EQ(value_text(*tree.find("c"), here + "/run.toml"), "1");
+  // A relative folder stays one, and models' paths begin with a dot.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.parent_path());
+  EXPECT_EQ(path_in(folder.filename() / "run.toml", "./robot.xml"),
+            "./" + (folder.filename() / "robot.xml").string());
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(TomlTree, DoesNotWaitForAPipe) {

@@ -509,15 +509,15 @@ def zoo():
     ).split()
     small = rows("experiments/zoo/results.csv", source="experiments/zoo")
     aims = [
-        row
-        for row in small
-        if row["threshold"] and float(row["threshold"]) <= float(row["reference"])
+        one
+        for one in small
+        if one["threshold"] and float(one["threshold"]) <= float(one["reference"])
     ]
-    holds([row["task"] for row in aims] == reachable, aims)
-    for row in aims:
-        holds(float(row["seeds_return_low"]) >= float(row["threshold"]), row)
-        holds(row["seeds"] == "10", row)
-    most = max(float(row["cpu_seconds"]) for row in aims)
+    holds([aim["task"] for aim in aims] == reachable, aims)
+    for aim in aims:
+        holds(float(aim["seeds_return_low"]) >= float(aim["threshold"]), aim)
+        holds(aim["seeds"] == "10", aim)
+    most = max(float(aim["cpu_seconds"]) for aim in aims)
     return (
         "Over ten seeds the settings reach the threshold on all six small tasks whose reference "
         f"reaches it, after at most {most:.0f} seconds of one core."

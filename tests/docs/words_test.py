@@ -4,6 +4,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -128,6 +129,20 @@ class Words(unittest.TestCase):
         check_words.lower(self.root)
         with open(os.path.join(self.root, check_words.ALLOWED), encoding="utf-8") as file:
             self.assertEqual(file.read(), '# Left.\n[openings]\n"src" = 2\n')
+
+    def test_files_before_git_add_count_as_after_it(self):
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+        self.write(".gitignore", "/build/\n")
+        self.write("src/a.cc", "// What it is.\n")
+        self.write("build/a.cc", "// What it is.\n")
+        before = check_words.Tree(self.root).paths()
+        self.assertEqual(before, [".gitignore", "src/a.cc"])
+        self.write(check_words.ALLOWED, '[openings]\n"src" = 5\n')
+        check_words.lower(self.root)
+        with open(os.path.join(self.root, check_words.ALLOWED), encoding="utf-8") as file:
+            self.assertEqual(file.read(), '[openings]\n"src" = 1\n')
+        subprocess.run(["git", "-C", self.root, "add", "src", ".gitignore"], check=True)
+        self.assertEqual(check_words.Tree(self.root).paths(), [*before, check_words.ALLOWED])
 
     def test_a_missing_package_is_told(self):
         kept = dict(check_words.NEEDS)

@@ -631,7 +631,12 @@ TEST_F(QuadrupedInFolder, HasAMirrorIfItsImuIsInTheMiddle) {
         .findings();
   };
   EXPECT_EQ(findings({}), std::vector<std::string>{});
-  EXPECT_EQ(findings({{"gait_hz", "2"}, {"gait", "1"}}), std::vector<std::string>{});
+  const Overrides trot = {{"gait_hz", "2"}, {"gait", "1"}};
+  EXPECT_EQ(findings(trot), std::vector<std::string>{});
+  // Feet in another order than the joints, with the same trot.
+  const Overrides order = {{"feet", "RL,FR,RR,FL"}, {"gait_offsets", "0,0,0.5,0.5"}};
+  EXPECT_TRUE(made(both(options, both(order, trot))).value()->spec().mirror.exists());
+  EXPECT_EQ(findings(both(order, trot)), std::vector<std::string>{});
   // The same with each abduction's sign forgotten.
   std::string seen = mirror.observation.text();
   std::replace(seen.begin() + static_cast<std::ptrdiff_t>(seen.find("-12")),
@@ -663,6 +668,11 @@ TEST_F(QuadrupedInFolder, HasAMirrorIfItsGaitHasOne) {
   EXPECT_EQ(clock(mirror({{"gait_offsets", "0,0.5,0,-0.5"}})), "-48 -49") << "a pace";
   EXPECT_EQ(clock(mirror({{"gait_offsets", "0,0,0.5,0.5"}})), "+48 +49") << "a bound";
   EXPECT_FALSE(mirror({{"gait_offsets", "0,0.25,0.5,0.75"}}).exists());
+  const std::string sides = "FR,RR,FL,RL";
+  EXPECT_EQ(clock(mirror({{"feet", sides}, {"gait_offsets", "0,0,0.5,0.5"}})), "-48 -49")
+      << "a pace";
+  EXPECT_EQ(clock(mirror({{"feet", sides}, {"gait_offsets", "0,0.5,0,0.5"}})), "+48 +49")
+      << "a bound";
   EXPECT_FALSE(mirror({{"pose_weights", "1,1,1,2,1,1"}}).exists());
   EXPECT_TRUE(mirror({{"pose_weights", "1,2,3,1,2,3,4,5,6,4,5,6"}}).exists());
 }

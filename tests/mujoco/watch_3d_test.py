@@ -61,7 +61,7 @@ class Watch3d(ProgramTest):
         self.assertRegex(
             result.stdout,
             r"\nDrawn in two dimensions: OpenGL without a display is not available: "
-            r".*apt-get install libegl1.*\na/watch\.html\n$",
+            r".*apt-get install libegl1.*\na/watch\.html\nNext: .*\n$",
         )
         self.assertEqual(self.data()["pictures_every"], 0)
         self.fails(

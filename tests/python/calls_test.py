@@ -8,6 +8,7 @@ import unittest
 import warnings
 
 import gymnasium
+import numpy as np
 
 import broadloom
 from simulator_cases import (
@@ -82,6 +83,8 @@ class CallsTest(unittest.TestCase):
             ("wrappers", 5, "wrappers: got 5, expected a list of functions"),
             ("wrappers", ["flat"], "wrappers: got ['flat'], expected a list of functions"),
             ("observation_keys", 5, "observation_keys: got 5, expected a key, or"),
+            ("vectorization", np.array(["sync", "async"]), "vectorization: got array(['sync'"),
+            ("threads", np.array([1, 2]), "threads: got array([1, 2]), expected a whole number"),
             ("policy", "MlpPolicy", "unknown keyword 'policy'; did you mean 'hidden_sizes'?"),
         ):
             with self.subTest(key), self.assertRaises(broadloom.Error) as refused:

@@ -224,8 +224,8 @@ CASES = {
         {"observation_keys": "b"},
     ),
     "three keys": (
-        ValueError,
-        "the policy's key, or",
+        broadloom.Error,
+        "a key, or",
         Meek,
         {"observation_keys": ("a", "b", "c")},
     ),
@@ -303,7 +303,7 @@ CASES = {
         Dies,
         {"vectorization": "async"},
     ),
-    "a wrong word": (ValueError, "'sync' or 'async'", Meek, {"vectorization": "threads"}),
+    "a wrong word": (broadloom.Error, "'sync' or 'async'", Meek, {"vectorization": "threads"}),
 }
 
 

@@ -15,6 +15,7 @@ import unittest
 import optuna
 
 import broadloom
+from broadloom import searching
 
 EXAMPLE = pathlib.Path(sys.argv.pop(1))
 
@@ -106,6 +107,16 @@ class SearchTest(unittest.TestCase):
         self.assertEqual(searched.best_value, max(returns.values()))
         stored = self.rows("a", "SELECT learning_rate, update_epochs, activation FROM settings")
         self.assertEqual(stored, [tuple(t.params.values()) for t in searched.trials])
+
+    def test_paths_of_a_study_s_file_are_beside_it(self):
+        (self.folder / "robot.xml").write_text("")
+        base = '[base]\nenv_id = "Hopper-v5"\n"env.xml_file" = "./robot.xml"\nteacher = "./no"\n'
+        file = self.folder / "study.toml"
+        file.write_text(base + '[match]\nother = ["../none", "robot.xml"]\n')
+        found = searching._definition(file, "TPE")
+        self.assertEqual(found["base"]["env.xml_file"], str(self.folder / "robot.xml"))
+        self.assertEqual(found["base"]["teacher"], "./no")
+        self.assertEqual(found["match"], {"other": ["../none", "robot.xml"]})
 
     def test_a_search_that_stopped_goes_on_as_if_it_had_not(self):
         self.search(self.study("whole"), 8)

@@ -148,6 +148,11 @@ class DistillationTest(unittest.TestCase):
             (changed(None, obs_groups={"student": "actor"}), "obs_groups.student = 'actor'"),
             (None, "got None, expected a dict"),
             (changed("algorithm", loss_type="l1"), "loss_type = 'l1'.*'mse' or 'huber'"),
+            (changed("algorithm", loss_type=np.array(["mse", "huber"])), "'mse' or 'huber'"),
+            (changed("algorithm", max_grad_norm="1.0"), "norm = '1.0' .str., expected a number,"),
+            (changed("algorithm", max_grad_norm=""), "norm = '' .str., expected a number, not"),
+            (changed(None, teacher=np.array([1, 2])), "teacher = array.*expected a dict"),
+            (changed(None, algorithm=np.array([1, 2])), "algorithm = array.*expected a dict"),
             (changed("algorithm", class_name="PPO"), "class_name = 'PPO'.*'Distillation'"),
             (changed("algorithm", clip_param=0.2), "algorithm.clip_param"),
             (changed("student", rnn_type="gru"), "student with .* rnn_type = 'gru', expected no m"),
@@ -167,7 +172,7 @@ class DistillationTest(unittest.TestCase):
         runner.load(self.teacher)
         with self.assertRaisesRegex(broadloom.Error, "no student_state_dict.*a Distillation"):
             runner.load(self.teacher, load_cfg={"student": True})
-        with self.assertRaisesRegex(broadloom.Error, "got 1.5, expected a whole number"):
+        with self.assertRaisesRegex(broadloom.Error, "got 1.5, expected an integer"):
             runner.learn(1.5)
         junk = self.folder / "junk.pt"
         for data in (b"junk", b"", b"PK\x03\x04 junk"):

@@ -17,6 +17,10 @@ from tensorboard.backend.event_processing import event_accumulator
 
 import broadloom
 from broadloom import _robots, rsl_rl
+from broadloom._rsl_rl_checkpoint import read_tensors
+from broadloom._rsl_rl_keys import ALGORITHM, DISTRIBUTION, MODEL
+from broadloom._rsl_rl_log import mean_of
+from broadloom._rsl_rl_shapes import Memory, Shapes
 from broadloom.training import text_of
 from robot_fakes import IsaacLab, LIMIT, Mjlab, PlainRslRl, RslRl
 from simulator_cases import parameters
@@ -175,7 +179,7 @@ class RunnerTest(unittest.TestCase):
             config["algorithm"] |= {"num_learning_epochs": 1, "num_mini_batches": 2}
             config["actor"]["distribution_cfg"]["init_std"] = std
             runner = learn(made(config=config), 3)
-            rate = rsl_rl.read_tensors(runner._checkpoint)["learner.learning_rate"][0]
+            rate = read_tensors(runner._checkpoint)["learner.learning_rate"][0]
             self.assertAlmostEqual(rate, 1e-3 * 1.5**3, places=12, msg=std)
 
     def test_truncation_is_exact_only_with_last_observations(self):
@@ -295,7 +299,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_logs_that_are_no_numbers_are_left_out(self):
         steps = [{"episode/a": 1.0, "b": "text"}, {"episode/a": [2.0, 6.0], "c": float("nan")}]
-        found = {key: rsl_rl.mean_of(steps, key) for key in ("episode/a", "b", "c")}
+        found = {key: mean_of(steps, key) for key in ("episode/a", "b", "c")}
         self.assertEqual(found, {"episode/a": 3.0, "b": None, "c": None})
         for extras, expected in (
             ({"episode": {"a": 1}, "log": {"b": 2}}, {"a": 1}),
@@ -362,6 +366,52 @@ class RunnerTest(unittest.TestCase):
         ):
             with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
                 made(config=changed(path, value))
+        # A value of a type that no key takes, wherever a key takes words, numbers or a dict.
+        array = np.array(["elu", "relu"])
+        for path, expected in (
+            ("actor", "a dict"),
+            ("algorithm", "a dict"),
+            ("obs_groups", "a dict"),
+            ("multi_gpu", "None"),
+            ("check_for_nan", "True or False"),
+            ("upload_model", "True or False"),
+            ("algorithm.optimizer", "'adam'"),
+            ("algorithm.schedule", "'adaptive' or 'fixed'"),
+            ("algorithm.rnd_cfg", "None or {}"),
+            ("algorithm.symmetry_cfg", "a dict"),
+            ("algorithm.class_name", "'PPO'"),
+            ("algorithm.use_mixed_precision", "False"),
+            ("algorithm.use_clipped_value_loss", "True or False"),
+            ("algorithm.normalize_advantage_per_mini_batch", "True or False"),
+            ("actor.activation", "'elu' or 'relu' or 'tanh'"),
+            ("actor.obs_normalization", "True or False"),
+            ("actor.cnn_cfg", "None"),
+            ("actor.distribution_cfg", "a dict"),
+            ("actor.distribution_cfg.std_type", "'scalar' or 'log'"),
+            ("actor.distribution_cfg.learn_std", "True"),
+            ("algorithm.desired_kl", "a value such as 0.01"),
+        ):
+            for value in (array, np.array([["elu"]])):
+                got = f"got {path} = {value!r}"
+                with self.subTest(path), self.assertRaises(broadloom.Error) as refused:
+                    made(config=changed(path, value))
+                text = str(refused.exception)
+                self.assertIn(got, text)
+                self.assertIn(f"expected {expected}", text)
+        for logger in (array, 5):
+            with self.assertRaisesRegex(broadloom.Error, "expected 'tensorboard' or 'wandb'"):
+                made(config=changed("logger", logger))._sinks()
+        project = changed("logger", "wandb") | {"wandb_project": array}
+        with self.assertRaisesRegex(broadloom.Error, "wandb_project = array.* expected a name"):
+            made(config=project)._sinks()
+        for value in (array, 1, "False"):
+            words = re.escape(f"load_cfg: got actor = {value!r}, expected True or False")
+            with self.assertRaisesRegex(broadloom.Error, words):
+                rsl_rl.check_load_cfg({"actor": value}, ("actor",))
+        for value in (array, True, 2.0, 0):
+            words = re.escape(f"num_learning_iterations: got {value!r}, expected an integer")
+            with self.assertRaisesRegex(broadloom.Error, words):
+                made().learn(value)
         for value in ((16.0, 8), (True, 8), (0, 8), (-1, 8), (16, 10**9)):
             words = re.escape(f"actor.hidden_dims = {value} (tuple), expected a list of whole")
             with self.subTest(value), self.assertRaisesRegex(broadloom.Error, words):
@@ -373,6 +423,45 @@ class RunnerTest(unittest.TestCase):
             made(config=old)
         with self.assertRaisesRegex(broadloom.Error, "get_observations"):
             made(lambda: IsaacLab(2))
+
+    def test_texts_of_numbers_and_truths_are_refused(self):
+        for path, value in (
+            ("algorithm.learning_rate", "1e-3"),  # as YAML reads it
+            ("algorithm.gamma", "0.99"),
+            ("algorithm.lam", "0.95"),
+            ("algorithm.clip_param", "0.2"),
+            ("algorithm.entropy_coef", "0.01"),
+            ("algorithm.value_loss_coef", "1.0"),
+            ("algorithm.max_grad_norm", b"1.0"),
+            ("algorithm.desired_kl", "0.01"),
+            ("actor.distribution_cfg.init_std", "0.5"),
+            ("actor.distribution_cfg.std_range", "12"),
+            ("actor.distribution_cfg.std_range", ("0.1", "1.0")),
+        ):
+            got = f"{path} = {value!r} ({type(value).__name__})"
+            words = re.escape(f"{got}, expected a number, not")
+            with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
+                made(config=changed(path, value))
+        for path in ("algorithm.use_clipped_value_loss", "check_for_nan", "upload_model"):
+            for value in ("False", 0, None):
+                words = re.escape(f"{path} = {value!r} ({type(value).__name__}), expected True or")
+                with self.subTest(path), self.assertRaisesRegex(broadloom.Error, words):
+                    made(config=changed(path, value))
+        for value in (True, np.True_):
+            with self.assertRaisesRegex(broadloom.Error, "gamma = .*expected a value such as 0.99"):
+                made(config=changed("algorithm.gamma", value))
+
+    def test_numbers_of_numpy_count_as_numbers(self):
+        config = changed("algorithm.learning_rate", np.array(2e-3))
+        config["algorithm"] |= {"gamma": np.float64(0.9), "use_clipped_value_loss": np.False_}
+        config["algorithm"] |= {"use_mixed_precision": np.False_, "rnd_cfg": {}}
+        config["algorithm"] |= {"schedule": np.str_("fixed"), "max_grad_norm": 2}
+        settings = made(config=config).settings
+        expected = {
+            "learning_rate": 2e-3, "gamma": 0.9, "clip_vloss": False, "lr_schedule": "constant",
+            "max_grad_norm": 2.0,
+        }  # fmt: skip
+        self.assertEqual({key: settings[key] for key in expected}, expected)
 
     def test_cells_that_broadloom_has_not_are_refused(self):
         symmetric, many = recurrent("gru"), recurrent("gru")
@@ -450,7 +539,7 @@ class RunnerTest(unittest.TestCase):
         self.assertNotIn("experiment_name", texts[0])
 
     def test_first_parameters_are_drawn_as_torch_draws_them(self):
-        shapes = rsl_rl.Shapes((5, 400, 3), (7, 400, 1))
+        shapes = Shapes((5, 400, 3), (7, 400, 1))
         actor, critic, deviation = shapes.unpacked(shapes.drawn(1, 0.5))
         self.assertEqual(deviation.tolist(), [0.5] * 3)
         for model, inputs in ((actor, 5), (critic, 7)):
@@ -465,7 +554,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_cells_are_drawn_as_torch_draws_them(self):
         for kind, gates in (("lstm", 4), ("gru", 3)):
-            shapes = rsl_rl.Shapes((5, 8, 3), (7, 8, 1), rsl_rl.Memory(kind, 400))
+            shapes = Shapes((5, 8, 3), (7, 8, 1), Memory(kind, 400))
             models = shapes.unpacked(shapes.drawn(1, 0.5))
             for model, inputs, outputs in zip(models[:2], (5, 7), (3, 1), strict=True):
                 sums = 400 * gates
@@ -488,7 +577,7 @@ class RunnerTest(unittest.TestCase):
     def test_a_cell_is_torch_s(self):
         for kind in ("lstm", "gru"):
             runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3)), recurrent(kind)), 2)
-            tensors = rsl_rl.read_tensors(runner._checkpoint)
+            tensors = read_tensors(runner._checkpoint)
             actor = runner._shapes.unpacked(tensors["learner.params"])[0]
             policy = broadloom.Policy(runner._run)
             state, h, c = None, np.zeros((9, 6)), np.zeros((9, 6))
@@ -510,7 +599,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_parameters_lie_where_the_engine_reads_them(self):
         runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3))), 2)
-        tensors = rsl_rl.read_tensors(runner._checkpoint)
+        tensors = read_tensors(runner._checkpoint)
         actor = runner._shapes.unpacked(tensors["learner.params"])[0]
         rows = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)
         x = rows - tensors["obs_normalizer.mean"]
@@ -524,7 +613,7 @@ class RunnerTest(unittest.TestCase):
     def test_the_page_names_every_key(self):
         page = pathlib.Path(__file__).parents[2] / "docs" / "robots.md"
         text = page.read_text()
-        for table in (rsl_rl.ALGORITHM, rsl_rl.MODEL, rsl_rl.DISTRIBUTION):
+        for table in (ALGORITHM, MODEL, DISTRIBUTION):
             for key, row in table.items():
                 self.assertIn(key, text)
                 if row.turn is not None:

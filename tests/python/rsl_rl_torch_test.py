@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import broadloom
+from broadloom._rsl_rl_checkpoint import read_tensors
 from robot_fakes import Mjlab, PlainRslRl, RslRl
 from rsl_rl_test import changed, CONFIG, learn, made
 
@@ -80,10 +81,9 @@ class SymmetryTest(unittest.TestCase):
         self.assertEqual({key: runner.settings.get(key) for key in expected}, expected)
         learn(runner, 2)
         plain = learn(made(Tensors), 2)
-        read = broadloom.rsl_rl.read_tensors
-        own, other = (read(one._checkpoint)["learner.params"] for one in (runner, plain))
+        own, other = (read_tensors(one._checkpoint)["learner.params"] for one in (runner, plain))
         self.assertFalse(np.array_equal(own, other))
-        mean = read(runner._checkpoint)["obs_normalizer.mean"]
+        mean = read_tensors(runner._checkpoint)["obs_normalizer.mean"]
         self.assertEqual(mean[0], 0.0)
 
     def test_a_function_that_only_logs_changes_nothing(self):
@@ -116,9 +116,25 @@ class SymmetryTest(unittest.TestCase):
             ({"data_augmentation_func": a_quarter}, "expected a mirror: twice gives the row"),
             ({"data_augmentation_func": "nowhere:at_all"}, "'nowhere:at_all', expected a function"),
             ({"use_augmentation": True}, "the key 'use_augmentation' in algorithm.symmetry_cfg"),
+            ({"use_data_augmentation": "False"}, "augmentation = 'False' .*expected True or False"),
+            ({"use_mirror_loss": torch.ones(2)}, "use_mirror_loss = .*expected True or False"),
+            ({"mirror_loss_coeff": "0.5"}, "coeff = '0.5' .*expected a number, not its text"),
         ):
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
                 made(Tensors, self.config(**keys))
+
+
+    def test_tensors_count_as_numbers_but_not_as_words(self):
+        config = self.config()
+        config["algorithm"] |= {"learning_rate": torch.tensor(2e-3), "gamma": torch.ones(2)}
+        with self.assertRaisesRegex(broadloom.Error, "gamma = .*expected a value such as 0.99"):
+            made(Tensors, config)
+        config["algorithm"] |= {"gamma": 0.9, "schedule": torch.ones(2)}
+        with self.assertRaisesRegex(broadloom.Error, "expected 'adaptive' or 'fixed'"):
+            made(Tensors, config)
+        config["algorithm"]["schedule"] = "fixed"
+        rate = made(Tensors, config).settings["learning_rate"]
+        self.assertAlmostEqual(rate, 2e-3, places=9)
 
 
 class CheckpointTest(unittest.TestCase):

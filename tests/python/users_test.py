@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import sys
 import tempfile
 import threading
@@ -235,6 +236,35 @@ class IdsTest(unittest.TestCase):
         with self.assertRaisesRegex(broadloom.Error, "env: got it with the id 'CartPole-v1'"):
             broadloom.register("Mine-v0", "CartPole-v1")
 
+    def test_arguments_of_register_are_checked(self):
+        def many(num_envs):
+            self.fail("called with wrong arguments")
+
+        arrays = np.array([1, 2])
+        for name, values, expected in (
+            ("max_episode_steps", (-5, 2.5, True, "9", arrays), "an integer of at least 0"),
+            ("num_envs", (0, -1, 2.5, True, "3", 2**21, arrays), "an integer of at least 1"),
+            ("vectorization", ("threads", None, np.array(["sync", "async"])), "'sync' or 'async'"),
+            ("observation_keys", (5, (3, "x"), (("a", 5), "b"), "", [], ("a", "b", "c"),
+                                  (arrays, "b")), r"a key, or \(policy's, critic's\)"),
+            ("env_kwargs", (5, {3: 4}, arrays), "a dict"),
+            ("wrappers", (5, [5], "ab", arrays), "a list of functions"),
+        ):  # fmt: skip
+            for value in values:
+                words = f"^{name}: got {re.escape(repr(value))}, expected {expected}"
+                with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
+                    broadloom.register("Checked-v0", many, **{name: value})
+        for name in (None, 5):
+            with self.assertRaisesRegex(broadloom.Error, f"^name: got {name}, expected a text"):
+                broadloom.register(name, many)
+        for env in (5, Steps()):
+            with self.assertRaisesRegex(TypeError, "expected an id or a function that makes"):
+                broadloom.register("Checked-v0", env)
+        for given, limit in ((np.int64(7), 7), (2**31, 0)):  # more than the engine counts is none
+            name = broadloom.register(f"Limited{limit}-v0", Steps, max_episode_steps=given)
+            run = broadloom.train(name, out=out(name), **SMALL)
+            self.assertEqual(broadloom.Policy(run).spec["max_episode_steps"], limit)
+
     def test_a_function_takes_arguments_and_wrappers(self):
         for size in (4, 5):
             run = broadloom.train(
@@ -258,7 +288,7 @@ class IdsTest(unittest.TestCase):
             )
             read[keys] = broadloom.Policy(run).observation_space.shape
         self.assertEqual(list(read.values()), [(3,), (5,)])
-        with self.assertRaisesRegex(ValueError, "vectorization: got 'threads'"):
+        with self.assertRaisesRegex(broadloom.Error, "vectorization: got 'threads'"):
             train(Pair, "Pair", observation_keys=keys, vectorization="threads")
 
     def test_an_id_without_its_prefix(self):

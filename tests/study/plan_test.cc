@@ -461,6 +461,20 @@ TEST(Plan, ABaseMayBeAFileBesideTheStudy) {
   const Result<StudyPlan> plan = plan_study(varied.value());
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(plan.value().cells[0].config.env_id, "Acrobot-v1");
+  // Paths in the study are beside it, and those in the base beside the base.
+  const std::string here = source_folder() + "/configs/";
+  const StudySpec paths = parse_study(
+                              "base = 'biped_walk.toml'\n[grid]\n\"env.xml_file\" = "
+                              "['./robots/biped.xml', './none.xml']\n",
+                              path)
+                              .take();
+  EXPECT_EQ(paths.axes[0].values[0].set[0].second, here + "robots/biped.xml");
+  EXPECT_EQ(paths.axes[0].values[1].set[0].second, "./none.xml");
+  const StudySpec plain = parse_study("base = 'biped_walk.toml'\n", path).take();
+  EXPECT_NE(
+      std::find(plain.base.begin(), plain.base.end(),
+                std::pair<std::string, std::string>("env.xml_file", here + "robots/biped.xml")),
+      plain.base.end());
   const Status missing = parse_study("base = 'none.toml'\n", path).status();
   EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
 }

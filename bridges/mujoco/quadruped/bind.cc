@@ -1,12 +1,14 @@
 // Checks a robot's model and looks up the parts that the quadruped needs.
 #include <fmt/core.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bridges/mujoco/limbs.h"
 #include "bridges/mujoco/quadruped/quadruped.h"
 #include "bridges/mujoco/quadruped/scene.h"
 
@@ -74,13 +76,39 @@ bool has_mirrored_sides(const mjModel& m, int imu, const RobotSizes& sizes) {
   return true;
 }
 
+// The leg of three joints that a body belongs to, in their order; -1: none.
+int leg_of(const mjModel& m, int body) {
+  for (int leg = 0; leg < 4; ++leg) {
+    if (limb_of(m, body) == limb_of(m, m.jnt_bodyid[3 * leg + 1])) return leg;
+  }
+  return -1;
+}
+
+// The foot on the other side of each, since feet may be named in any order. Empty unless each leg
+// has one foot. legs: of each foot's geom and site.
+std::vector<std::size_t> opposite_feet(const std::vector<std::array<int, 2>>& legs) {
+  std::vector<std::size_t> foot_of(4, legs.size()), opposite;
+  for (std::size_t foot = 0; foot < legs.size(); ++foot) {
+    const auto [geom, site] = legs[foot];
+    if (geom < 0 || geom != site) return {};
+    std::size_t& only = foot_of[static_cast<std::size_t>(geom)];
+    if (only != legs.size()) return {};
+    only = foot;
+  }
+  for (const auto& leg : legs) opposite.push_back(foot_of[static_cast<std::size_t>(leg[0] ^ 1)]);
+  return opposite;
+}
+
 // Left and right change places: legs are front right, front left, hind right, hind left. The
-// trunk's frame has x forward, y left and z up.
-Mirror left_and_right(const SignedPermutation& clock) {
+// trunk's frame has x forward, y left and z up. opposite: [4] of feet
+Mirror left_and_right(const std::vector<std::size_t>& opposite, const SignedPermutation& clock) {
   const SignedPermutation vector = "+0 -1 +2", turn = "-0 +1 -2", command = "+0 -1 -2";
   const SignedPermutation joints = "-3 +4 +5 -0 +1 +2 -9 +10 +11 -6 +7 +8";
-  const SignedPermutation feet = "+1 +0 +3 +2";
-  const SignedPermutation feet_vectors = "+3 -4 +5 +0 -1 +2 +9 -10 +11 +6 -7 +8";
+  std::string feet, feet_vectors;
+  for (const std::size_t foot : opposite) {
+    feet += fmt::format("+{} ", foot);
+    feet_vectors += fmt::format("+{} -{} +{} ", 3 * foot, 3 * foot + 1, 3 * foot + 2);
+  }
   Mirror mirror;
   mirror.action = joints;
   for (const auto& part : {vector, turn, vector, joints, joints, joints, command}) {
@@ -88,8 +116,9 @@ Mirror left_and_right(const SignedPermutation& clock) {
   }
   mirror.observation.append(clock);
   mirror.critic_observation = mirror.observation;
-  for (const auto& part : {turn, vector, vector, vector, turn, joints, joints, joints, feet,
-                           feet_vectors, feet, vector, SignedPermutation("+0")}) {
+  const SignedPermutation one_each(feet), three_each(feet_vectors);
+  for (const auto& part : {turn, vector, vector, vector, turn, joints, joints, joints, one_each,
+                           three_each, one_each, vector, SignedPermutation("+0")}) {
     mirror.critic_observation.append(part);
   }
   return mirror;
@@ -98,11 +127,12 @@ Mirror left_and_right(const SignedPermutation& clock) {
 // Sine and cosine of the clock in the mirror. A trot's are half a stride ahead, those of a bound
 // stay. No mirror is known for gaits whose feet change places otherwise. No offsets: nothing
 // follows the clock.
-std::optional<SignedPermutation> clock_mirror(const std::vector<double>& offsets) {
+std::optional<SignedPermutation> clock_mirror(const std::vector<double>& offsets,
+                                              const std::vector<std::size_t>& opposite) {
   constexpr double kSame = 1e-9;
   bool stays = !offsets.empty(), turns = true;
-  for (std::size_t right = 0; right + 1 < offsets.size(); right += 2) {
-    const double ahead = offsets[right + 1] - offsets[right];
+  for (std::size_t foot = 0; foot < offsets.size(); ++foot) {
+    const double ahead = offsets[opposite[foot]] - offsets[foot];
     stays = stays && std::fabs(ahead - std::round(ahead)) < kSame;
     turns = turns && std::fabs(std::fabs(ahead - std::round(ahead)) - 0.5) < kSame;
   }
@@ -134,15 +164,25 @@ Status Quadruped::bind(const Model& model) {
   const double* home = m.key_qpos + home_ * m.nq + kRootPositions;
   rewards_.home.assign(home, home + sizes_.joints);
   BROADLOOM_TRY(bind_sensors(model));
-  mirror_.reset();
-  if (has_mirrored_sides(m, imu_, sizes_) && are_same_on_both_sides(rewards_.pose_weights)) {
-    if (!has_clock()) {
-      mirror_ = left_and_right({});
-    } else if (const auto clock = clock_mirror(rewards_.gait_offsets)) {
-      mirror_ = left_and_right(*clock);
-    }
-  }
+  bind_mirror(m);
   return check_fall_height(m);
+}
+
+void Quadruped::bind_mirror(const mjModel& m) {
+  mirror_.reset();
+  if (!has_mirrored_sides(m, imu_, sizes_) || !are_same_on_both_sides(rewards_.pose_weights))
+    return;
+  std::vector<std::array<int, 2>> legs;
+  for (const Foot& foot : feet_) {
+    legs.push_back({leg_of(m, m.geom_bodyid[foot.geom]), leg_of(m, m.site_bodyid[foot.site])});
+  }
+  const std::vector<std::size_t> opposite = opposite_feet(legs);
+  if (opposite.empty()) return;
+  if (!has_clock()) {
+    mirror_ = left_and_right(opposite, {});
+  } else if (const auto clock = clock_mirror(rewards_.gait_offsets, opposite)) {
+    mirror_ = left_and_right(opposite, *clock);
+  }
 }
 
 // A trunk that is too low at home would end each episode at its first step.

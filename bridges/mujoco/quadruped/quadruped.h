@@ -76,6 +76,7 @@ class Quadruped final : public Task {
   Status bind_joints(const Model& model);
   Status check_fall_height(const mjModel& m) const;
   Status bind_sensors(const Model& model);
+  void bind_mirror(const mjModel& m);
   // feet: [F], filled; the result refers to it.
   Gait gait(Scene scene, const float* action, double* kept, std::span<Gait::Foot> feet) const;
   double sole_height(Scene scene, int geom) const;
@@ -94,7 +95,7 @@ class Quadruped final : public Task {
   double dt_ = 0.0, mass_ = 0.0;
   int home_ = 0;  // key frame
   int imu_ = 0;   // site
-  // Left and right, if they mirror each other (has_mirrored_sides). The Go1's do not: its IMU sits
+  // Left and right, if they mirror each other (bind_mirror). The Go1's do not: its IMU sits
   // 7 cm to the right.
   std::optional<Mirror> mirror_;
 };
