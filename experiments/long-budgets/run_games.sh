@@ -6,10 +6,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/long-budgets
 out=studies/long-budgets
 mkdir -p $out
-first=111
-for last in ${*:-112 113 114}; do
-  for game in Breakout SpaceInvaders; do
-    "$broadloom" study $folder/games.toml --env_id MinAtar/$game-v1 --seeds $first-$last \
+for game in Breakout SpaceInvaders; do
+  for last in ${*:-112 113 114}; do
+    "$broadloom" study $folder/games.toml --env_id MinAtar/$game-v1 --seeds 111-$last \
       --out $out/games-$game.sqlite --quiet --no_report
   done
 done
