@@ -238,7 +238,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
 
   void compute_advantages(RolloutBlock& block) {
     collector_.compute_advantages(way_.settings.gamma, way_.settings.gae_lambda,
-                                  way_.settings.truncation_mode);
+                                  way_.settings.truncation_mode, way_.gae_weights());
     bring(collector_.block().advantages, block.advantages);
   }
 

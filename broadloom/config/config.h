@@ -58,6 +58,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double adaptive_rate_min = 1e-5;
   double gamma = 0.99;
   double gae_lambda = 0.95;
+  std::string gae_weights = "geometric";
   int num_minibatches = 4;
   int minibatch_size = 0;
   int update_epochs = 4;
@@ -369,6 +370,16 @@ void Config::visit_fields(Visitor&& visitor) {
         .needs("gamma or algorithm = ppo_rnd", kAboveZero)
         .needs("num_steps or shape_schedule = set", "above 1"),
     Range{0.0, 1.0}, "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
+  v("gae_weights", gae_weights,
+    later(Role::kLearning)
+        .needs("algorithm", "ppo")
+        .needs("gamma", kAboveZero)
+        .needs("gae_lambda", kAboveZero)
+        .needs("num_steps or shape_schedule = set", "above 1"),
+    Choices{{"geometric", "normalised"}},
+    "Weights of k-step advantages: geometric leaves the longest all of the rest; normalised "
+    "divides "
+    "each by their sum (arXiv 2602.03386).");
   v("truncation_mode", truncation_mode, for_drawn(Role::kLearning),
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit, bootstrap adds V(final observation), as_termination no value (like CleanRL), "

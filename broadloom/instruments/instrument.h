@@ -42,6 +42,7 @@ struct InstrumentSetup {
   int families = 0;                          // F, of the N environments
   Space action;
   double gamma = 0.0, gae_lambda = 0.0;
+  GaeWeights gae_weights = GaeWeights::kGeometric;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
   // Limit at which numbers in the block are clipped; 0 if they are not normalised.
   double clip_obs = 0.0, clip_reward = 0.0;

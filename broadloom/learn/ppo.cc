@@ -176,7 +176,7 @@ void Ppo::take_block(const Learner&, RolloutBlock& block) {
 
 void Ppo::compute_targets(RolloutBlock& block, int begin, int end) const {
   compute_advantages(block, begin, end, settings_.gamma, settings_.gae_lambda,
-                     settings_.truncation_mode);
+                     settings_.truncation_mode, settings_.gae_weights);
 }
 
 Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,

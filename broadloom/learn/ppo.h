@@ -30,6 +30,7 @@ struct PpoSettings {
   std::optional<Schedule> clip_coef, ent_coef;  // if they change over the run
   double gamma = 0.99;
   double gae_lambda = 0.95;
+  GaeWeights gae_weights = GaeWeights::kGeometric;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
   int update_epochs = 4;
   AdvantageNorm norm_adv = AdvantageNorm::kMinibatch;

@@ -11,7 +11,7 @@ namespace broadloom {
 // final_values and the end flags. Value targets are advantages + values. Cost: O(T * (end -
 // begin)), without allocation. Disjoint ranges may run at the same time.
 void compute_advantages(RolloutBlock& block, int begin, int end, double gamma, double gae_lambda,
-                        TruncationMode mode);
+                        TruncationMode mode, GaeWeights weights = GaeWeights::kGeometric);
 
 // Computes block.int_advantages from int_rewards times `scale`, int_values and last_int_values. No
 // episode end cuts the trace: the first state of the next episode counts as the next state (Burda

@@ -47,6 +47,7 @@ PpoSettings ppo_settings(const Config& config) {
   if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
   settings.gamma = config.gamma;
   settings.gae_lambda = config.gae_lambda;
+  settings.gae_weights = gae_weights(config);
   settings.truncation_mode = truncation_mode(config);
   settings.update_epochs = config.update_epochs;
   settings.norm_adv = advantage_norm_of(config.norm_adv);
@@ -188,6 +189,10 @@ TruncationMode truncation_mode(const Config& config) {
   return TruncationMode::kBootstrap;
 }
 
+GaeWeights gae_weights(const Config& config) {
+  return config.gae_weights == "normalised" ? GaeWeights::kNormalised : GaeWeights::kGeometric;
+}
+
 NormaliserEps normaliser_eps(const Config& config) {
   return {config.obs_eps, config.obs_eps_in == "deviation"};
 }
@@ -234,6 +239,7 @@ InstrumentSetup instrument_setup(const Config& config, const ActorCritic& networ
           .action = spec.action,
           .gamma = config.gamma,
           .gae_lambda = config.gae_lambda,
+          .gae_weights = gae_weights(config),
           .truncation_mode = truncation_mode(config),
           .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
           .clip_reward = config.norm_reward ? clipped_reward(config) : 0.0,

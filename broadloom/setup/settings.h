@@ -36,6 +36,7 @@ CurriculumOptions curriculum_options(const Config& config);
 bool strata_vary(const Config& config);
 
 TruncationMode truncation_mode(const Config& config);
+GaeWeights gae_weights(const Config& config);
 NormaliserRule normaliser_rule(const Config& config);
 NormaliserEps normaliser_eps(const Config& config);
 // Whether PPO learns from mirror images (env/mirror.h).

@@ -30,7 +30,8 @@ struct AdvantagesKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const int n = block.index() * block.threads() + block.thread();
     if (n >= N) return;
-    float next_value = last_values[n], next_advantage = 0.0f;
+    float next_value = last_values[n], next_advantage = 0.0f, sum = 0.0f;
+    Discounts own = discounts;
     std::size_t slot = static_cast<std::size_t>(n) * S + truncations[n];
     for (int end = T; end > 0; end -= kAdvantageReads) {
       Step steps[kAdvantageReads];  // end - 1, end - 2, ...; all reads come before the work
@@ -43,11 +44,16 @@ struct AdvantagesKernel {
         if (step.truncated) {
           advantage =
               truncated_delta(mode, step.reward, discounts.gamma, step.value, final_values[--slot]);
+          sum = 1.0f;
         } else if (step.terminated) {
           advantage = step.reward - step.value;
+          sum = 1.0f;
         } else {
+          if (own.weights == GaeWeights::kNormalised) {
+            own.gamma_lambda = normalised_trace(own, sum);
+          }
           advantage =
-              continuing_advantage(discounts, step.reward, step.value, next_value, next_advantage);
+              continuing_advantage(own, step.reward, step.value, next_value, next_advantage);
         }
         advantages[static_cast<std::size_t>(end - 1 - k) * N + n] = advantage;
         next_advantage = advantage;

@@ -123,8 +123,9 @@ class DeviceCollector {
                   static_cast<std::size_t>(block_.T) * static_cast<std::size_t>(block_.N));
   }
 
-  void compute_advantages(double gamma, double gae_lambda, TruncationMode mode) {
-    const Discounts discounts{static_cast<float>(gamma), static_cast<float>(gamma * gae_lambda)};
+  void compute_advantages(double gamma, double gae_lambda, TruncationMode mode,
+                          GaeWeights weights = GaeWeights::kGeometric) {
+    const Discounts discounts = Discounts::make(gamma, gae_lambda, weights);
     side_.run(AdvantagesKernel{block_.T, block_.N, block_.S, block_.rewards, block_.values,
                                block_.terminated, block_.truncated, block_.last_values,
                                block_.truncations, block_.final_values, discounts, mode,
@@ -138,8 +139,7 @@ class DeviceCollector {
     double gamma, gae_lambda, scale, ext_coef, int_coef;
   };
   void add_intrinsic_advantages(const IntrinsicRule& rule) {
-    const Discounts discounts{static_cast<float>(rule.gamma),
-                              static_cast<float>(rule.gamma * rule.gae_lambda)};
+    const Discounts discounts = Discounts::make(rule.gamma, rule.gae_lambda);
     side_.run(IntrinsicAdvantagesKernel{block_.T, block_.N, block_.int_rewards,
                                         static_cast<float>(rule.scale), block_.int_values,
                                         block_.last_int_values, discounts, block_.advantages,

@@ -22,6 +22,7 @@ struct PpoWay final : StepRules<PpoSums> {
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps};
   }
   AdvantageNorm norm() const { return settings.norm_adv; }
+  GaeWeights gae_weights() const { return settings.gae_weights; }
   void begin_block(double progress, Loss& loss) const {
     if (settings.clip_coef) loss.coefficients.clip_coef = settings.clip_coef->at(progress);
     if (settings.ent_coef) loss.coefficients.ent_coef = settings.ent_coef->at(progress);
@@ -58,6 +59,7 @@ struct PqnWay final : StepRules<PqnSums> {
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
   }
   static AdvantageNorm norm() { return AdvantageNorm::kOff; }
+  static GaeWeights gae_weights() { return GaeWeights::kGeometric; }
   void begin_block(double progress, Loss&) { epsilon = settings.epsilon.epsilon(progress); }
   EpsilonActing acting(int actions) const { return EpsilonActing::make(epsilon, actions); }
   void complete(Stats& stats) const { stats.epsilon = epsilon; }

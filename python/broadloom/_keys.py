@@ -41,6 +41,7 @@ class ConfigKeys(TypedDict, total=False):
     shuffle: Literal["epoch", "block", "off"]
     gamma: float
     gae_lambda: float
+    gae_weights: Literal["geometric", "normalised"]
     truncation_mode: Literal["bootstrap", "as_termination", "state_value", "zero"]
     num_minibatches: int
     minibatch_size: int

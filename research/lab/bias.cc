@@ -172,7 +172,7 @@ class BiasStudy {
       out.push_back(cut_block(trained, 0, trained.N, c.num_steps,
                               used_rows(c.num_steps) / c.num_steps, limit_.steps));
       compute_advantages(out.back(), 0, out.back().N, c.gamma, c.lambda,
-                         truncation_mode(policy_.config));
+                         truncation_mode(policy_.config), gae_weights(policy_.config));
     }
     return out;
   }

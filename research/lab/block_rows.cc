@@ -22,10 +22,10 @@ void normalise(std::vector<float>& values) {
 
 std::vector<std::vector<float>> advantages_by_lambda(FrozenBlock& block, double gamma,
                                                      const std::vector<double>& lambdas,
-                                                     TruncationMode mode) {
+                                                     TruncationMode mode, GaeWeights weights) {
   std::vector<std::vector<float>> out;
   for (const double lambda : lambdas) {
-    compute_advantages(block, 0, block.N, gamma, lambda, mode);
+    compute_advantages(block, 0, block.N, gamma, lambda, mode, weights);
     out.push_back(block.advantages);
     for (std::size_t i = 0; i < block.size(); ++i) out.back()[i] += block.value_gap(i);
   }

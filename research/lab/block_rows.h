@@ -38,7 +38,7 @@ struct EstimatorSettings {
 // their loss: target minus Q(s, a).
 std::vector<std::vector<float>> advantages_by_lambda(FrozenBlock& block, double gamma,
                                                      const std::vector<double>& lambdas,
-                                                     TruncationMode mode);
+                                                     TruncationMode mode, GaeWeights weights);
 
 // Fills BlockRows from one copy of a collected block; use one per thread.
 class BlockReader {

@@ -316,7 +316,7 @@ class Laboratory {
   std::vector<std::vector<float>> advantages_of(FrozenBlock& block) const {
     const auto of_lambdas = [&] {
       return advantages_by_lambda(block, settings_.gamma, settings_.lambdas,
-                                  truncation_mode(policy_.config));
+                                  truncation_mode(policy_.config), gae_weights(policy_.config));
     };
     std::vector<std::vector<float>> advantages = of_lambdas();
     for (const auto& [name, critic] : truth_.critics) {

@@ -7,6 +7,7 @@
 #include "broadloom/config/shapes.h"
 #include "broadloom/instruments/gradient/factors.h"
 #include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/settings.h"
 #include "research/lab/episodes.h"
 
 namespace broadloom {
@@ -127,6 +128,11 @@ Status check_network(const Policy& policy, const GradientStudyOptions& o) {
         "recurrent = {}: the exact study solves for policies that read one state of the table; "
         "leave exact out",
         policy.config.recurrent));
+  }
+  if (o.exact && gae_weights(policy.config) != GaeWeights::kGeometric) {
+    return invalid(fmt::format(
+        "gae_weights = {}: the exact study solves for geometric weights; leave exact out",
+        policy.config.gae_weights));
   }
   return {};
 }
@@ -320,6 +326,10 @@ std::vector<std::string> notes_of(const Config& config, const GradientStudyOptio
     notes.push_back(
         "Rewards are scaled by the run's statistics, as in training: gradients are in "
         "those units.");
+  }
+  if (gae_weights(config) != GaeWeights::kGeometric) {
+    notes.push_back(
+        fmt::format("Advantages have gae_weights={}, as in training.", config.gae_weights));
   }
   if (config.truncation_mode != "bootstrap") {
     notes.push_back(fmt::format("Truncated episodes are handled as truncation_mode={}.",

@@ -122,7 +122,8 @@ class WindowStudy {
 
   void measure(RolloutBlock& block, int group) {
     const Config& config = policy_.config;
-    compute_advantages(block, 0, block.N, config.gamma, config.gae_lambda, truncation_mode(config));
+    compute_advantages(block, 0, block.N, config.gamma, config.gae_lambda, truncation_mode(config),
+                       gae_weights(config));
     const std::vector<float> each_step = block.states;  // [T, N, state_size]
     for (std::size_t l = 0; l < settings_.lengths.size(); ++l) {
       add(block, each_step, settings_.lengths[l], l, group);

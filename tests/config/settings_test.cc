@@ -85,6 +85,17 @@ TEST(Settings, EveryWordOfTruncationModeIsItsMode) {
                                truncation_mode);
 }
 
+TEST(Settings, EveryWordOfGaeWeightsIsItsWeights) {
+  const auto expect = [](auto weights_of) {
+    expect_words<GaeWeights>(
+        "gae_weights",
+        {{"geometric", GaeWeights::kGeometric}, {"normalised", GaeWeights::kNormalised}},
+        weights_of);
+  };
+  expect(gae_weights);
+  expect([](const Config& config) { return ppo_settings(config).gae_weights; });
+}
+
 TEST(Settings, EveryWordOfNormaliserIsItsRule) {
   expect_words<NormaliserRule>(
       "normaliser", {{"exact", NormaliserRule::kExact}, {"gymnasium", NormaliserRule::kGymnasium}},

@@ -36,12 +36,12 @@ RolloutBlock random_block() {
   return block;
 }
 
-TEST(AdvantagesKernel, HasTheHostsBits) {
+void expect_the_hosts_bits(GaeWeights weights) {
   RolloutBlock block = random_block();
   for (const TruncationMode mode : {TruncationMode::kBootstrap, TruncationMode::kAsTermination,
                                     TruncationMode::kStateValue, TruncationMode::kZero}) {
-    compute_advantages(block, 0, kEnvs, kGamma, kLambda, mode);
-    const Discounts discounts{static_cast<float>(kGamma), static_cast<float>(kGamma * kLambda)};
+    compute_advantages(block, 0, kEnvs, kGamma, kLambda, mode, weights);
+    const Discounts discounts = Discounts::make(kGamma, kLambda, weights);
     for (const FiberOrder order :
          {FiberOrder::kForward, FiberOrder::kReversed, FiberOrder::kShuffled}) {
       std::vector<float> advantages(block.advantages.size(), -7.0f);
@@ -53,6 +53,12 @@ TEST(AdvantagesKernel, HasTheHostsBits) {
       EXPECT_EQ(advantages, block.advantages);
     }
   }
+}
+
+TEST(AdvantagesKernel, HasTheHostsBits) { expect_the_hosts_bits(GaeWeights::kGeometric); }
+
+TEST(AdvantagesKernel, HasTheHostsBitsWithNormalisedWeights) {
+  expect_the_hosts_bits(GaeWeights::kNormalised);
 }
 
 }  // namespace

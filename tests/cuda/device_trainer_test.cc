@@ -168,6 +168,7 @@ TEST_F(DeviceTrainer, FollowsTheRestOfTheConfig) {
                                           {"ent_schedule", "linear"},
                                           {"norm_adv", "off"},
                                           {"truncation_mode", "zero"},
+                                          {"gae_weights", "normalised"},
                                           {"lr_schedule", "constant"}}) {
     options.emplace_back(key, value);
   }

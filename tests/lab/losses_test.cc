@@ -85,7 +85,8 @@ TEST_P(Losses, OfSamplesAddUpToTheTrainersGradient) {
   ASSERT_TRUE(collected.ok());
   FrozenBlock& block = *collected.value();
   const auto weights =
-      advantages_by_lambda(block, settings.gamma, settings.lambdas, truncation_mode(policy.config));
+      advantages_by_lambda(block, settings.gamma, settings.lambdas, truncation_mode(policy.config),
+                           gae_weights(policy.config));
   BlockRows rows;
   BlockReader(policy, settings).read(block, weights, {5, 12}, 0, rows);
   std::vector<float> mean(policy.network.parameter_count());
@@ -223,10 +224,45 @@ TEST(ShapesWithMemory, AreWholeSequences) {
   }
 }
 
+// The same policy as if it had been trained with other weights, which lambda = 0 does not have.
+TEST(Studies, FollowTheRunsGaeWeights) {
+  const std::unique_ptr<Trainer> trainer = learner_with({});
+  const Policy own = trainer->policy();
+  GradientStudyOptions options;
+  options.shapes = {{4, 12}};
+  options.blocks = 40;
+  options.bias_budget = 4000;
+  options.start_envs = 32;
+  options.lambdas = {0.0, 0.9};
+  const auto report_of = [&](const std::string& weights) {
+    Config config = own.config;
+    config.gae_weights = weights;
+    return study_gradients({config, own.spec, own.network, own.params, own.obs_norm}, options, {});
+  };
+  const auto one = report_of("geometric"), other = report_of("normalised");
+  ASSERT_TRUE(one.ok() && other.ok()) << other.status().message();
+  const GradientStudyReport &a = one.value(), &b = other.value();
+  EXPECT_EQ(a.notes.size() + 1, b.notes.size());
+  for (std::size_t l = 0; l < 2; ++l) {
+    const bool same = options.lambdas[l] == 0.0;
+    EXPECT_EQ((*a.variance)[l].total.value == (*b.variance)[l].total.value, same);
+    EXPECT_EQ(
+        (*a.correlation)[l].across.uncentred.value == (*b.correlation)[l].across.uncentred.value,
+        same);
+    EXPECT_EQ((*a.bias)[l].bias_squared.value == (*b.bias)[l].bias_squared.value, same);
+  }
+  for (std::size_t i = 0; i < a.agreement->size(); ++i) {
+    const AgreementResult &x = (*a.agreement)[i], &y = (*b.agreement)[i];
+    if (std::isnan(x.agreement.value)) continue;
+    EXPECT_EQ(x.agreement.value == y.agreement.value, x.lambda == 0.0) << x.critic;
+  }
+}
+
 TEST(LossesOfOthers, AreRefusedWithWords) {
   const std::unique_ptr<Trainer> ppo = learner_with({{"recurrent", "gru"}}),
                                  pqn = learner_with({{"algorithm", "pqn"}}),
-                                 scaled = learner_with({{"norm_value", "running"}});
+                                 scaled = learner_with({{"norm_value", "running"}}),
+                                 other = learner_with({{"gae_weights", "normalised"}});
   GradientStudyOptions options;
   options.loss = MeasuredLoss::kTd;
   expect_study_refused(ppo->policy(), options, "loss: got td for a run of algorithm = ppo");
@@ -239,6 +275,7 @@ TEST(LossesOfOthers, AreRefusedWithWords) {
   options = {};
   options.exact = true;
   expect_study_refused(ppo->policy(), options, "recurrent = gru: the exact study");
+  expect_study_refused(other->policy(), options, "gae_weights = normalised: the exact study");
   options = {};
   options.batch = 1 << 20;
   expect_study_refused(ppo->policy(), options, "recurrent = gru) are kept whole");

@@ -35,8 +35,8 @@ class Rows : public ::testing::Test {
     return shape;
   }
   BlockRows read(int copy) {
-    const auto advantages =
-        advantages_by_lambda(*block_, settings_.gamma, settings_.lambdas, truncation_mode(config_));
+    const auto advantages = advantages_by_lambda(*block_, settings_.gamma, settings_.lambdas,
+                                                 truncation_mode(config_), gae_weights(config_));
     BlockRows rows;
     BlockReader(policy_, settings_).read(*block_, advantages, {2, 20}, copy, rows);
     return rows;
@@ -57,7 +57,8 @@ TEST_F(Rows, ListEnvironmentsOneAfterTheOther) {
   ASSERT_EQ(rows.rows(), 40);
   ASSERT_EQ(rows.factors.size(), 1u);  // scores serve every lambda
   for (std::size_t l = 0; l < 2; ++l) {
-    compute_advantages(*block_, 0, block_->N, 0.9, settings_.lambdas[l], truncation_mode(config_));
+    compute_advantages(*block_, 0, block_->N, 0.9, settings_.lambdas[l], truncation_mode(config_),
+                       gae_weights(config_));
     for (int n = 0; n < 2; ++n) {
       for (int t = 0; t < 20; ++t) {
         ASSERT_EQ(rows.weights[l][n * 20 + t], block_->advantages[block_->index(t, 2 + n)]);

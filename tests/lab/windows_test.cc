@@ -70,6 +70,17 @@ TEST(Windows, TakeActionValues) {
   EXPECT_EQ(results[1].relative_bias.value, 0.0);
 }
 
+TEST(Windows, FollowTheRunsGaeWeights) {
+  const std::unique_ptr<Trainer> trainer = trainer_with({});
+  const Policy own = trainer->policy();
+  Config config = own.config;
+  config.gae_weights = "normalised";
+  const Policy other{config, own.spec, own.network, own.params, own.obs_norm};
+  const WindowSettings settings{.lengths = {3}, .blocks = 80};
+  EXPECT_NE(study(own, settings)[0].relative_bias.value,
+            study(other, settings)[0].relative_bias.value);
+}
+
 TEST(Windows, DoNotDependOnThreads) {
   const std::unique_ptr<Trainer> trainer = trainer_with({{"recurrent", "lstm"}});
   const std::vector<WindowResult> one = study(trainer->policy(), {.lengths = {2}, .blocks = 80});

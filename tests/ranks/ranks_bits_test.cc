@@ -181,6 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
         Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"norm_value", "popart"}}},
         Param{"Pendulum-v1",
               {{"max_episode_steps", "7"}, {"proximal_decay", "0.9"}, {"norm_adv", "running"}}},
+        Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"gae_weights", "normalised"}}},
         Param{"Pendulum-v1",
               {{"max_episode_steps", "7"}, {"sapg_policies", "3"}, {"sapg_clip", "paper"}}},
         Param{"CartPole-v1",

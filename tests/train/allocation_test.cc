@@ -319,13 +319,16 @@ TEST(Allocation, MoreThanTheMachineHasIsRefusedBeforeTheStart) {
 
 TEST(Allocation, NoneInAnIterationAfterTheFirst) {
   for (const char* env : {"CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "Acrobot-v1"}) {
-    SCOPED_TRACE(env);
-    expect_no_allocation({{"env_id", env},
-                          {"num_envs", "70"},
-                          {"num_steps", "8"},
-                          {"num_minibatches", "4"},
-                          {"total_timesteps", "10000"},
-                          {"max_episode_steps", "5"}});
+    for (const char* weights : {"geometric", "normalised"}) {
+      SCOPED_TRACE(std::string(env) + " " + weights);
+      expect_no_allocation({{"env_id", env},
+                            {"num_envs", "70"},
+                            {"num_steps", "8"},
+                            {"num_minibatches", "4"},
+                            {"total_timesteps", "10000"},
+                            {"max_episode_steps", "5"},
+                            {"gae_weights", weights}});
+    }
   }
 }
 

@@ -207,6 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         Param{"Pendulum-v1",
               {{"max_episode_steps", "7"}, {"proximal_decay", "0.9"}, {"norm_adv", "running"}}},
         Param{"CartPole-v1", {{"shared_encoder", "true"}, {"proximal_decay", "0.9"}}},
+        Param{"CartPole-v1", {{"max_episode_steps", "9"}, {"gae_weights", "normalised"}}},
         Param{"Pendulum-v1",
               {{"num_envs", "39"},
                {"max_episode_steps", "7"},

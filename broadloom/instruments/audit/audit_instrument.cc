@@ -28,6 +28,7 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       action_(setup.action),
       gamma_(setup.gamma),
       gae_lambda_(setup.gae_lambda),
+      gae_weights_(setup.gae_weights),
       truncation_mode_(setup.truncation_mode),
       clip_obs_(setup.clip_obs > 0.0 ? setup.clip_obs : std::numeric_limits<double>::infinity()),
       clip_reward_(setup.clip_reward),
@@ -138,7 +139,7 @@ void AuditInstrument::look_at_learning_signal(const RolloutBlock& block) {
   const AdvantageScale scale = advantage_scale(block);
   numbers_.advantage_deviation = scale.deviation;
   numbers_.advantage_dominance = scale.dominance;
-  numbers_.target_error = target_error(block, gamma_, gae_lambda_, truncation_mode_);
+  numbers_.target_error = target_error(block, gamma_, gae_lambda_, truncation_mode_, gae_weights_);
   const EpisodeEnds ends = count_ends(block);
   numbers_.ends = static_cast<double>(ends.ends);
   numbers_.truncations = static_cast<double>(ends.truncations);

@@ -56,6 +56,7 @@ class AuditInstrument final : public Instrument {
   double most_entropy_ = 0.0;  // of a categorical policy, nats
   Space action_;
   double gamma_, gae_lambda_;
+  GaeWeights gae_weights_;
   TruncationMode truncation_mode_;
   double clip_obs_, clip_reward_;
   int rows_;

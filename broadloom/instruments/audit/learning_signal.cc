@@ -50,6 +50,27 @@ double advantage_at(const RolloutBlock& block, int t, int n, double gamma, doubl
   return sum;
 }
 
+// The same with normalised weights.
+double normalised_advantage_at(const RolloutBlock& block, int t, int n, double gamma, double lambda,
+                               TruncationMode mode) {
+  double powers = 0.0, power = 1.0;
+  int end = t;  // behind the last TD error that counts
+  while (end < block.T && power > 1e-12) {
+    powers += power;
+    power *= lambda;
+    if (ended(block, block.index(end++, n))) break;
+  }
+  double sum = 0.0, left = powers, discount = 1.0;
+  power = 1.0;
+  for (; t < end; ++t) {
+    sum += discount * (left / powers) * td_error(block, t, n, gamma, mode);
+    left -= power;
+    power *= lambda;
+    discount *= gamma;
+  }
+  return sum;
+}
+
 }  // namespace
 
 double td_error(const RolloutBlock& block, int t, int n, double gamma, TruncationMode mode) {
@@ -95,8 +116,8 @@ double target_deviation(const RolloutBlock& block) {
                    count);
 }
 
-double target_error(const RolloutBlock& block, double gamma, double gae_lambda,
-                    TruncationMode mode) {
+double target_error(const RolloutBlock& block, double gamma, double gae_lambda, TruncationMode mode,
+                    GaeWeights weights) {
   const double squares = chained_sum(block.size(), [&](std::size_t i) {
     const double advantage = block.advantages[i], value = block.values[i];
     const double reward = block.rewards[i];
@@ -107,7 +128,9 @@ double target_error(const RolloutBlock& block, double gamma, double gae_lambda,
   double worst = 0.0;
   const auto look = [&](int t, int n) {
     if (t < 0 || t >= block.T) return;
-    const double expected = advantage_at(block, t, n, gamma, gamma * gae_lambda, mode);
+    const double expected = weights == GaeWeights::kNormalised
+                                ? normalised_advantage_at(block, t, n, gamma, gae_lambda, mode)
+                                : advantage_at(block, t, n, gamma, gamma * gae_lambda, mode);
     worst = std::max(worst, std::abs(expected - block.advantages[block.index(t, n)]));
   };
   std::size_t seen = 0;

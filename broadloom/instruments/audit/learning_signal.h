@@ -31,11 +31,13 @@ double target_deviation(const RolloutBlock& block);
 //
 // Advantages are recomputed forwards in double, from the definition (Schulman et al. 2016, eq. 16):
 //   A_t = sum over k >= 0 of (gamma lambda)^k delta_{t+k},  up to the end of the episode
+// Normalised weights replace lambda^k by the share of lambda^k, ..., lambda^(n-1) in the sum of all
+// n powers (GaeWeights).
 //
 // It checks rows before, at and after an end, and rows at the block's end. At most 256 ends count,
 // evenly spread over the block. Cost: O(T) per row.
-double target_error(const RolloutBlock& block, double gamma, double gae_lambda,
-                    TruncationMode mode);
+double target_error(const RolloutBlock& block, double gamma, double gae_lambda, TruncationMode mode,
+                    GaeWeights weights);
 
 struct EpisodeEnds {
   std::size_t ends = 0, truncations = 0;  // in the block; truncations also count as ends

@@ -17,8 +17,10 @@ constexpr double kDiscount = 0.99, kLambda = 0.95;
 constexpr TruncationMode kModes[] = {TruncationMode::kBootstrap, TruncationMode::kAsTermination,
                                      TruncationMode::kStateValue, TruncationMode::kZero};
 
+constexpr GaeWeights kGeometric = GaeWeights::kGeometric, kNormalised = GaeWeights::kNormalised;
+
 // Ends of both kinds in every column, one of them in the last step.
-RolloutBlock block_with_ends(TruncationMode mode) {
+RolloutBlock block_with_ends(TruncationMode mode, GaeWeights weights = kGeometric) {
   RolloutBlock block(32, 6, 2, 1, 2);
   Random random(1, Purpose::kUser, 0, 0);
   for (std::vector<float>* field :
@@ -32,17 +34,38 @@ RolloutBlock block_with_ends(TruncationMode mode) {
   }
   block.truncated[block.index(31, 2)] = 1;
   block.truncations[2] = 2;
-  compute_advantages(block, 0, block.N, kDiscount, kLambda, mode);
+  compute_advantages(block, 0, block.N, kDiscount, kLambda, mode, weights);
   return block;
 }
 
-double error_of(const RolloutBlock& block, TruncationMode mode) {
-  return target_error(block, kDiscount, kLambda, mode);
+double error_of(const RolloutBlock& block, TruncationMode mode, GaeWeights weights = kGeometric) {
+  return target_error(block, kDiscount, kLambda, mode, weights);
 }
 
 TEST(AuditTargets, AgreeWithTheDefinitionInEveryMode) {
   for (const TruncationMode mode : kModes) {
-    EXPECT_LT(error_of(block_with_ends(mode), mode), 1e-5) << static_cast<int>(mode);
+    for (const GaeWeights weights : {kGeometric, kNormalised}) {
+      EXPECT_LT(error_of(block_with_ends(mode, weights), mode, weights), 1e-5)
+          << static_cast<int>(mode) << static_cast<int>(weights);
+    }
+  }
+}
+
+TEST(AuditTargets, OtherWeightsShow) {
+  const TruncationMode mode = TruncationMode::kBootstrap;
+  EXPECT_GT(error_of(block_with_ends(mode, kNormalised), mode, kGeometric), 0.1);
+  EXPECT_GT(error_of(block_with_ends(mode, kGeometric), mode, kNormalised), 0.1);
+}
+
+// Every power of 1 counts, and none of 0 but the first.
+TEST(AuditTargets, AgreeWithTheDefinitionAtTheEndsOfLambda) {
+  const TruncationMode mode = TruncationMode::kBootstrap;
+  RolloutBlock block = block_with_ends(mode);
+  for (const double lambda : {0.0, 1.0}) {
+    for (const GaeWeights weights : {kGeometric, kNormalised}) {
+      compute_advantages(block, 0, block.N, kDiscount, lambda, mode, weights);
+      EXPECT_LT(target_error(block, kDiscount, lambda, mode, weights), 1e-5) << lambda;
+    }
   }
 }
 
