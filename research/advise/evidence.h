@@ -94,7 +94,7 @@ struct GradientEvidence {
   std::vector<Row> rows;  // by T
 };
 
-// Where training speeds were measured.
+// The machine that training speeds were measured on.
 struct SpeedSource {
   std::string cpu;  // empty: on this machine
   int threads = 1;
@@ -127,7 +127,7 @@ struct AdviceEvidence {
   std::vector<CandidateEvidence> candidates;
   std::size_t chosen = 0;         // by the laboratory's rule; unused by the race
   std::vector<std::string> held;  // keys that the caller set and no candidate changes
-  int left_out = 0;               // candidates without room in budget or memory, or without a known speed
+  int left_out = 0;  // candidates without room in budget or memory, or without a known speed
   std::vector<Rung> rungs;
   // If asked for: the leader, and the leader with other shapes from half-way on.
   std::vector<CandidateEvidence> changes;

@@ -24,8 +24,8 @@ AdviceEvidence question_of(const Config& base, const AdviceOptions& options) {
   evidence.budget_steps = options.steps;
   evidence.config = to_overrides(base);
   evidence.counts_seconds = options.steps == 0 || !options.known.speeds.empty();
-  evidence.speeds_from = options.known.speeds.empty() ? SpeedSource{{}, options.threads}
-                                                      : options.known.source;
+  evidence.speeds_from =
+      options.known.speeds.empty() ? SpeedSource{{}, options.threads} : options.known.source;
   evidence.threads = options.threads;
   evidence.seed = base.seed;
   evidence.seeds = options.seeds;
