@@ -106,9 +106,9 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
     options.threshold = threshold;
   }
   if (!command.speeds.empty()) {
-    Result<std::vector<KnownSpeed>> speeds = read_speeds(command.speeds);
-    if (!speeds.ok()) return speeds.status();
-    options.speeds = speeds.take();
+    Result<KnownSpeeds> known = read_speeds(command.speeds);
+    if (!known.ok()) return known.status();
+    options.known = known.take();
   }
   return options;
 }
@@ -223,10 +223,11 @@ void add_advice_flags(Command app, AdviseCommand& command) {
     return app.add_option(flag, out, help).type_name(type).group(kAdviceGroup);
   };
   app.add_option("FILE", command.file, "Config in TOML; flags win over it").type_name("TOML");
-  text("--time", command.time, "TIME", "Budget: 60s (default), 5m, 1h");
+  const Option time = text("--time", command.time, "TIME", "Budget: 60s (default), 5m, 1h");
   text("--steps", command.steps, "INT",
        "Budget in environment steps instead of time; the answer is the same on any machine")
-      .range(std::int64_t{1}, std::int64_t{1} << 50);
+      .range(std::int64_t{1}, std::int64_t{1} << 50)
+      .excludes(time);
   text("--speeds", command.speeds, "FILE",
        "With --steps: an advice.json whose measured speeds convert steps to seconds");
   text("--for", command.purpose, "WORDS",

@@ -173,6 +173,7 @@ void add_audit_command(Command root, Context& context) {
   app.add_option("--iterations", command->options.iterations,
                  "K, iterations to continue in memory and measure (default: enough for 1.25 times "
                  "the time limit, at least 5; more than 5 have at most 500000 samples)")
+      .range(1, kMostAuditIterations)
       .type_name("INT");
   app.add_option("--threads", command->threads,
                  "Worker threads; findings do not depend on them (default: all)")

@@ -245,6 +245,7 @@ void add_gradients_command(Command root, Context& context) {
       .type_name("LIST");
   app.add_option("--blocks", o.blocks,
                  "R, independent blocks of each shape (default 1000; for correlation 200)")
+      .range(1, 1 << 30)
       .type_name("INT");
   app.add_option(
          "--starts", command->starts,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
@@ -172,8 +173,9 @@ int report_rerun(const RerunCommand& command, const RerunReport& report) {
   }
   if (!report.run.finished) {
     tell(stderr,
-         "Stopped before the end, so there is nothing to compare. Start it again with another "
-         "--out.\n");
+         "Stopped before the end, so there is nothing to compare. `{} train --resume {}` completes "
+         "it; to compare, start it again with another --out.\n",
+         program_name(), shell_word(report.run.run_dir));
     return kInterruptedExit;
   }
   return report.agrees() ? 0 : static_cast<int>(ErrorKind::kMismatch);

@@ -147,6 +147,10 @@ Result<LaunchOptions> launch_options_of(const StudyCommand& command, const Study
   return launch_options(command.launch, launcher, options, context);
 }
 
+const std::string& isa_of(const StudyPlan& plan) {
+  return plan.cells.front().config.isa;  // all cells have the same one
+}
+
 // Prints a launcher's sentence between the lines of progress.
 void print_note(std::FILE* stream, const std::string& sentence) {
   tell(stream, "{}\n", wrapped(sentence, screen_size(stream).columns, "  "));
@@ -155,9 +159,15 @@ void print_note(std::FILE* stream, const std::string& sentence) {
 
 int plan_alone(const StudyCommand& command, const StudyPlan& plan, Launcher& launcher,
                const LaunchOptions& options, std::FILE* stream) {
+  // A remote launcher times blocks here; the plan of local runs needs no such processor.
+  const Status has_isa = launcher.is_remote() ? set_isa(isa_of(plan)) : Status();
+  if (!has_isa.ok()) return report_error(has_isa, command.json);
   const Result<std::string> words = launcher.describe(plan, options, {});
   if (!words.ok()) return report_error(words.status(), command.json);
   if (!command.quiet) tell(stream, "{}", words.value());
+  if (command.json) {
+    print_json(study_plan_json(plan, options.study.part, options.study.store, words.value()));
+  }
   return 0;
 }
 
@@ -176,12 +186,11 @@ int study(const StudyCommand& command, const Context& context) {
     print_study_plan(stream, plan, study_options.part, command.plan_only);
     std::fflush(stream);
   }
-  if (command.plan_only && !launcher.value()->is_remote()) return 0;
-  const Status has_isa = set_isa(plan.cells.front().config.isa);  // all cells have the same one
-  if (!has_isa.ok()) return report_error(has_isa, command.json);
   if (command.plan_only) {
     return plan_alone(command, plan, *launcher.value(), options.value(), stream);
   }
+  const Status has_isa = set_isa(isa_of(plan));
+  if (!has_isa.ok()) return report_error(has_isa, command.json);
   catch_interrupts();
   StudyLines lines(stream, command.quiet, plan);
   LaunchHooks hooks;

@@ -23,8 +23,9 @@ Status take_shapes(const std::vector<std::string>& texts, const std::string& fla
   return {};
 }
 
-// Flags win over the file, also over its [base].
-void drop_from_base(const std::string& key, StudySpec& spec) {
+// Flags win over the file's axes and its [base].
+void drop_from_file(const std::string& key, StudySpec& spec) {
+  std::erase_if(spec.axes, [&](const StudyAxis& axis) { return axis.name == key; });
   std::erase_if(spec.base, [&](const auto& entry) { return entry.first == key; });
 }
 
@@ -54,7 +55,7 @@ bool is_list(const std::string& key) {
   return false;
 }
 
-// "learning_rate=1e-3,3e-4". Replaces an axis of the file with the same key.
+// "learning_rate=1e-3,3e-4".
 Status take_axis(const std::string& text, StudySpec& spec) {
   const std::size_t equals = text.find('=');
   std::vector<std::string> values;
@@ -77,8 +78,6 @@ Status take_axis(const std::string& text, StudySpec& spec) {
     BROADLOOM_TRY(set_config(scratch, key, value));
     allow_settings({{key, value}});
   }
-  std::erase_if(spec.axes, [&](const StudyAxis& axis) { return axis.name == key; });
-  drop_from_base(key, spec);
   return add_axis(key, values, spec.axes);
 }
 
@@ -96,6 +95,9 @@ Status take_settings(const StudyFlags& flags, StudySpec& spec) {
     const Result<Match> match = parse_match(flags.match);
     if (!match.ok()) return match.status();
     spec.match = match.value();
+    // They belong to the file's match.
+    if (spec.match != Match::kGradientSteps) spec.adjust.reset();
+    if (!follows_reference(spec.match)) spec.reference.clear();
   }
   if (!flags.adjust.empty()) {
     const Result<Adjust> adjust = parse_adjust(flags.adjust);
@@ -126,11 +128,13 @@ void add_study_flags(Command app, const Context& context, StudyFlags& flags) {
   app.add_flag("--ladder", flags.ladder, "All shapes N x T = batch with powers of two")
       .group(kGroup);
   text("--shapes", flags.shapes, "NxT,...", "These shapes").delimiter(',');
-  text("--doubled", flags.doubled, "NxT,...",
-       "Each of these shapes, once more with N doubled, and once more with T doubled")
-      .delimiter(',');
+  const Option doubled =
+      text("--doubled", flags.doubled, "NxT,...",
+           "Each of these shapes, once more with N doubled, and once more with T doubled")
+          .delimiter(',');
   text("--doublings", flags.doublings, "INT", "Number of doublings by --doubled (default 1)")
-      .range(1, 20);
+      .range(1, 20)
+      .needs(doubled);
   text("--max_envs", flags.max_envs, "INT", "N = 1, 2, 4, ... up to this, at num_steps")
       .range(1, 1 << 20);
   text("--match", flags.match, "WORD",
@@ -139,7 +143,7 @@ void add_study_flags(Command app, const Context& context, StudyFlags& flags) {
        "Reach equal gradient_steps by minibatches (default) or epochs");
   text("--reference", flags.reference, "NxT",
        "Shape whose minibatch size or gradient steps the others get (default: the first)");
-  text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
+  text("--grid", flags.grid, "KEY=V,V", "Values of a config key; again for another key");
   text("--tuned", flags.tuned, "KEY,...",
        "Keys of the grid: the report compares arms at their own best values, which other seeds "
        "choose")
@@ -165,6 +169,7 @@ Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env
   allow_settings(flags.config);
   BROADLOOM_TRY(take_settings(flags, spec));
   BROADLOOM_TRY(take_shape_rules(flags, spec));
+  for (const std::string& axis : flags.grid) drop_from_file(axis.substr(0, axis.find('=')), spec);
   for (const std::string& axis : flags.grid) BROADLOOM_TRY(take_axis(axis, spec));
   if (flags.file.empty() && spec.seeds.empty()) {
     return invalid(

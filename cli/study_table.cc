@@ -78,29 +78,38 @@ void print_notes(std::FILE* stream, const std::vector<std::string>& notes, bool 
 }
 
 // Notes on unequal cells, and on steps rounded to whole blocks.
-void print_plan_notes(std::FILE* stream, const StudyPlan& plan, bool whole) {
-  std::vector<std::string> match_notes, budget_notes;
+struct PlanNotes {
+  std::vector<std::string> match, budget;  // of cells
+  std::vector<std::string> common;         // of all cells
+};
+
+PlanNotes notes_of(const StudyPlan& plan) {
+  PlanNotes notes;
   std::set<std::int64_t> budgets;
   for (const StudyCell& cell : plan.cells) {
     if (!cell.note.empty())
-      match_notes.push_back(fmt::format("Note: {}: {}", cell.name, cell.note));
+      notes.match.push_back(fmt::format("Note: {}: {}", cell.name, cell.note));
     const std::string budget = budget_warning(cell.config, cell.name);
-    if (!budget.empty()) budget_notes.push_back(budget);
+    if (!budget.empty()) notes.budget.push_back(budget);
     budgets.insert(cell.environment_steps());
   }
-  print_notes(stream, match_notes, whole);
-  print_notes(stream, budget_notes, whole);
-  const std::vector<std::string> defaults = plan.differences_of_defaults();
-  if (!defaults.empty()) {
-    tell(stream,
-         "Note: cells also differ in {}: defaults of their environment, algorithm or encoder. To "
-         "make one equal, set it in [base].\n",
-         fmt::join(defaults, ", "));
+  if (!plan.differing_defaults.empty()) {
+    notes.common.push_back(fmt::format(
+        "Note: cells also differ in {}: defaults of their environment, algorithm or encoder. To "
+        "make one equal, set it in [base].",
+        fmt::join(plan.differing_defaults, ", ")));
   }
   if (budgets.size() > 1) {
-    tell(stream, "Note: cells train for {} to {} environment steps, rounded to whole blocks.\n",
-         with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
+    notes.common.push_back(
+        fmt::format("Note: cells train for {} to {} environment steps, rounded to whole blocks.",
+                    with_commas(*budgets.begin()), with_commas(*budgets.rbegin())));
   }
+  return notes;
+}
+
+std::int64_t runs_in(const StudyPart& part, const StudyPlan& plan) {
+  return std::count_if(plan.runs.begin(), plan.runs.end(),
+                       [&](const StudyRun& run) { return part.holds(run.id); });
 }
 
 RunStatistics over_runs(const std::vector<double>& values) {
@@ -146,6 +155,24 @@ std::string evaluation_words(const StudyPlan& plan) {
       least < most ? to_text(least) + " to " : "", most, most == 1 ? "" : "s");
 }
 
+Json head_json(const StudyPlan& plan, const std::string& store) {
+  return {{"study", plan.name},
+          {"sampler", plan.sampler.empty() ? Json() : Json(plan.sampler)},
+          {"store", store}};
+}
+
+Json cell_json(const StudyCell& cell) {
+  return {{"cell", cell.name},
+          {"environment_steps", cell.environment_steps()},
+          {"iterations", cell.config.num_iterations()},
+          {"minibatch_count", cell.minibatch_count()},
+          {"minibatch_size", cell.minibatch_size()},
+          {"update_epochs", cell.config.update_epochs},
+          {"gradient_steps", gradient_steps(cell.config)},
+          {"samples_per_gradient", cell.samples_per_gradient()},
+          {"note", cell.note}};
+}
+
 Json or_null(double x) {
   if (!std::isfinite(x)) return nullptr;
   return x;
@@ -176,14 +203,15 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
   const std::size_t shown = is_whole ? plan.cells.size() : kMostCells;
   print_rows(stream, plan_rows(plan, shown));
   print_rest(stream, plan.cells.size() - shown, "cell");
-  print_plan_notes(stream, plan, is_whole);
+  const PlanNotes notes = notes_of(plan);
+  print_notes(stream, notes.match, is_whole);
+  print_notes(stream, notes.budget, is_whole);
+  print_notes(stream, notes.common, true);
   if (!part.is_whole()) {
-    const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
-                                    [&](const StudyRun& run) { return part.holds(run.id); });
     tell(stream, "{}: {} of these runs.\n",
          part.count > 1 ? fmt::format("Part {}/{}", part.index, part.count)
                         : "Runs " + runs_text(part.runs),
-         mine);
+         runs_in(part, plan));
   }
   tell(stream, "\n");
 }
@@ -219,32 +247,39 @@ int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySumma
   return failed;
 }
 
+Json study_plan_json(const StudyPlan& plan, const StudyPart& part, const std::string& store,
+                     const std::string& launch) {
+  Json out = head_json(plan, store);
+  out["match"] = match_name(plan.match);
+  out["adjust"] = plan.match == Match::kGradientSteps ? Json(adjust_name(plan.adjust)) : Json();
+  out["seeds"] = plan.seeds;
+  out["runs"] = plan.runs.size();
+  out["runs_of_part"] = runs_in(part, plan);
+  PlanNotes notes = notes_of(plan);
+  notes.budget.insert(notes.budget.end(), notes.common.begin(), notes.common.end());
+  out["notes"] = notes.budget;
+  out["launch"] = launch;
+  out["cells"] = Json::array();
+  for (const StudyCell& cell : plan.cells) out["cells"].push_back(cell_json(cell));
+  return out;
+}
+
 Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store) {
-  Json out = {{"study", plan.name},
-              {"sampler", plan.sampler.empty() ? Json() : Json(plan.sampler)},
-              {"store", store},
-              {"complete", summary.complete},
-              {"seconds", summary.seconds},
-              {"cells", Json::array()}};
+  Json out = head_json(plan, store);
+  out["complete"] = summary.complete;
+  out["seconds"] = summary.seconds;
+  out["cells"] = Json::array();
   const std::vector<CellResult> cells = results_of(plan, summary);
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    const StudyCell& cell = plan.cells[c];
     const RunStatistics training = over_runs(cells[c].training);
-    out["cells"].push_back(
-        {{"cell", cell.name},
-         {"environment_steps", cell.environment_steps()},
-         {"iterations", cell.config.num_iterations()},
-         {"minibatch_size", cell.minibatch_size()},
-         {"update_epochs", cell.config.update_epochs},
-         {"gradient_steps", gradient_steps(cell.config)},
-         {"samples_per_gradient", cell.samples_per_gradient()},
-         {"note", cell.note},
-         {"finished", cells[c].finished},
-         {"failed", cells[c].failed},
-         {"pending", cells[c].pending},
-         {"training_iqm", estimate_of_runs(training.iqm)},
-         {"training_mean", estimate_of_runs(training.mean)},
-         {"evaluation_iqm", estimate_of_runs(over_runs(cells[c].evaluation).iqm)}});
+    Json cell = cell_json(plan.cells[c]);
+    cell["finished"] = cells[c].finished;
+    cell["failed"] = cells[c].failed;
+    cell["pending"] = cells[c].pending;
+    cell["training_iqm"] = estimate_of_runs(training.iqm);
+    cell["training_mean"] = estimate_of_runs(training.mean);
+    cell["evaluation_iqm"] = estimate_of_runs(over_runs(cells[c].evaluation).iqm);
+    out["cells"].push_back(std::move(cell));
   }
   return out;
 }

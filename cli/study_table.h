@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include <string>
+
 #include "broadloom/record/json.h"
 #include "research/study/plan.h"
 #include "research/study/runner.h"
@@ -18,6 +20,10 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
 
 // Prints failed runs, a line each for the first ten. Returns the number of failed runs.
 int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary);
+
+// The whole plan for --plan --json. launch: what a launcher would submit, in words.
+Json study_plan_json(const StudyPlan& plan, const StudyPart& part, const std::string& store,
+                     const std::string& launch);
 
 // The results for --json.
 Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store);

@@ -116,6 +116,12 @@ Result<std::vector<BlockShape>> make_shapes(const ShapeRules& rules) {
         "shapes, such as 8x128",
         rules.batch));
   }
+  if (rules.doublings != 1 && rules.doubled.empty()) {
+    return invalid(
+        fmt::format("shapes: got doublings {}, but no shape to double; list shapes in doubled, "
+                    "such as 8x128, or leave doublings out",
+                    rules.doublings));
+  }
   BROADLOOM_TRY(add_list(rules, shapes));
   BROADLOOM_TRY(add_ladder(rules, shapes));
   BROADLOOM_TRY(add_doubled(rules, shapes));

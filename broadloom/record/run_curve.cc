@@ -18,9 +18,14 @@
 namespace broadloom {
 namespace {
 
-// Every setting, the initial policy if it came from another run, and the teacher with its hash: one
-// path may have had another policy before.
-Result<Overrides> read_settings(const std::string& run_dir) {
+struct RecordedSettings {
+  // Every setting, the initial policy if it came from another run, and the teacher with its hash:
+  // one path may have had another policy before.
+  Overrides config;
+  bool is_rerun = false;
+};
+
+Result<RecordedSettings> read_record(const std::string& run_dir) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
@@ -31,7 +36,13 @@ Result<Overrides> read_settings(const std::string& run_dir) {
     if (key != "teacher" || !manifest.value().teacher) continue;
     text += fmt::format(" ({})", manifest.value().teacher->parameters_hash.substr(0, 8));
   }
-  return config;
+  return RecordedSettings{std::move(config), !manifest.value().rerun_of.empty()};
+}
+
+Result<Overrides> read_settings(const std::string& run_dir) {
+  Result<RecordedSettings> record = read_record(run_dir);
+  if (!record.ok()) return record.status();
+  return std::move(record.value().config);
 }
 
 // Differences that can change what is learnt, and the seed. Runs with other instruments, logs or
@@ -161,21 +172,30 @@ Result<std::vector<std::vector<std::string>>> runs_by_task(
 }
 
 Result<DistinctRuns> distinct_runs(const std::vector<std::string>& run_dirs) {
-  DistinctRuns out;
-  std::vector<Overrides> configs;
+  std::vector<RecordedSettings> records;
   for (const std::string& run_dir : run_dirs) {
-    Result<Overrides> config = read_settings(run_dir);
-    if (!config.ok()) return config.status();
-    const auto same = std::find_if(configs.begin(), configs.end(), [&](const Overrides& other) {
-      return learning_differences(other, config.value()).empty();
-    });
-    if (same == configs.end()) {
-      configs.push_back(config.take());
-      out.run_dirs.push_back(run_dir);
+    Result<RecordedSettings> record = read_record(run_dir);
+    if (!record.ok()) return record.status();
+    records.push_back(record.take());
+  }
+  // The earliest equal run, but a rerun only if none is an original.
+  const auto original_of = [&](std::size_t run) {
+    std::size_t original = run;
+    for (std::size_t i = run_dirs.size(); i-- > 0;) {
+      if (!learning_differences(records[i].config, records[run].config).empty()) continue;
+      if (records[original].is_rerun || !records[i].is_rerun) original = i;
+    }
+    return original;
+  };
+  DistinctRuns out;
+  for (std::size_t run = 0; run < run_dirs.size(); ++run) {
+    const std::size_t original = original_of(run);
+    if (original == run) {
+      out.run_dirs.push_back(run_dirs[run]);
     } else {
       out.notes.push_back(
           fmt::format("left out '{}', which is the same run as '{}', with equal settings and seed",
-                      run_dir, out.run_dirs[static_cast<std::size_t>(same - configs.begin())]));
+                      run_dirs[run], run_dirs[original]));
     }
   }
   return out;

@@ -43,8 +43,8 @@ struct DistinctRuns {
   std::vector<std::string> run_dirs;
   std::vector<std::string> notes;  // a sentence about each that was left out
 };
-// Leaves out runs that are equal to an earlier one: the same folder or a copy. Errors: those of
-// manifests.
+// Leaves out runs that are equal to an earlier one: the same folder, a copy, or a rerun, which
+// gives way to its original in any order. Errors: those of manifests.
 Result<DistinctRuns> distinct_runs(const std::vector<std::string>& run_dirs);
 
 // Reads the curves of one or more runs; those of equal settings form one line. kInvalidConfig if

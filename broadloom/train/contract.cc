@@ -269,9 +269,11 @@ std::string contract_text(const RolloutContract& c) {
                      c.num_steps, c.num_envs, c.observation_size, with_commas(c.batch_size),
                      with_commas(c.iterations), c.iterations == 1 ? "" : "s");
   out += observations_text(c);
-  out += fmt::format(
-      "Update: {} epochs of {} minibatches of {} samples; {} gradient steps in all\n",
-      c.update_epochs, with_commas(c.minibatches), sizes_text(c), with_commas(c.gradient_steps));
+  out +=
+      fmt::format("Update: {} epoch{} of {} minibatch{} of {} samples; {} gradient step{} in all\n",
+                  c.update_epochs, c.update_epochs == 1 ? "" : "s", with_commas(c.minibatches),
+                  c.minibatches == 1 ? "" : "es", sizes_text(c), with_commas(c.gradient_steps),
+                  c.gradient_steps == 1 ? "" : "s");
   out += minibatch_text(c);
   out += shapes_text(c);
   if (!c.besides.empty()) out += c.besides + "\n";

@@ -31,6 +31,11 @@ std::string budget_text(const AdviceEvidence& evidence) {
                                    : fmt::format("{:.1f} s", evidence.spent_seconds);
 }
 
+std::string place_text(const SpeedSource& source) {
+  return fmt::format("on {} with {} thread{}", source.cpu.empty() ? "this machine" : source.cpu,
+                     source.threads, source.threads == 1 ? "" : "s");
+}
+
 // Resampling gives no interval if all pairs agree, so the text only says that they do.
 std::string probability_text(const Estimate& p) {
   if (p.value == 1.0 || p.value == 0.0) {

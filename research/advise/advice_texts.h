@@ -14,6 +14,8 @@ std::string return_text(double value);  // "475", "-0.12", "-1,234"
 std::string cost_text(const AdviceEvidence& evidence, double cost);
 // The spent budget, in its unit.
 std::string budget_text(const AdviceEvidence& evidence);
+// "on this machine with 2 threads"
+std::string place_text(const SpeedSource& source);
 // "0.82 (0.60 to 0.95)"
 std::string probability_text(const Estimate& p);
 // `defaults`, with a qualification if the caller set any keys: those are not defaults, although

@@ -2,12 +2,23 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+
+#include "broadloom/config/keys.h"
 
 namespace broadloom {
 namespace {
 
 constexpr int kMostSeeds = 10;  // of the race
+
+bool decides_speed(const std::string& key) {
+  if (key == "learning_rate" || key == "memory_limit") return false;
+  const Role role = role_of(key);
+  return role == Role::kTask || role == Role::kNetwork || role == Role::kLearning ||
+         role == Role::kMeasure || role == Role::kMachine;
+}
 
 }  // namespace
 
@@ -26,12 +37,36 @@ Status check_options(const AdviceOptions& options) {
     return invalid(
         "reprobe is given with rule gradient, which trains nothing half-way; expected race");
   }
-  if (options.steps == 0 && !options.speeds.empty()) {
+  if (options.steps == 0 && !options.known.speeds.empty()) {
     return invalid(
         "speeds are given with a budget of seconds, which measures them; give a budget of --steps");
   }
   if (options.threshold && !std::isfinite(*options.threshold)) {
     return invalid("threshold is not finite; expected a mean return");
+  }
+  return {};
+}
+
+// A file that is older than a key has that key's default.
+Status check_known_speeds(const KnownSpeeds& known, const Config& base) {
+  if (known.speeds.empty()) return {};
+  static const Overrides kDefaults = to_overrides(Config{});
+  std::map<std::string, std::string> theirs(kDefaults.begin(), kDefaults.end());
+  for (const auto& [key, text] : known.config) theirs[key] = text;
+  Overrides ours = to_overrides(base);  // in order, the environment first
+  for (const auto& [key, text] : known.config) {
+    const bool is_ours = std::any_of(ours.begin(), ours.end(),
+                                     [&](const auto& entry) { return entry.first == key; });
+    if (!is_ours) ours.emplace_back(key, "");
+  }
+  for (const auto& [key, text] : ours) {
+    const std::string& other = theirs[key];
+    if (other == text || !decides_speed(key)) continue;
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' has speeds with {} = {}, but here it is {}; give the advice.json of "
+                        "an advice with the same task and settings",
+                        known.file, key, other.empty() ? "nothing" : other,
+                        text.empty() ? "nothing" : text)};
   }
   return {};
 }

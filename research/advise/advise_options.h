@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "broadloom/config/config.h"
@@ -11,10 +12,16 @@
 
 namespace broadloom {
 
-// Training speed of one setting, from an earlier advice.
-struct KnownSpeed {
-  Candidate candidate;  // its learning rate is ignored
-  double steps_per_second = 0.0;
+// Training speeds from an earlier advice.
+struct KnownSpeeds {
+  struct Speed {
+    Candidate candidate;  // its learning rate is ignored
+    double steps_per_second = 0.0;
+  };
+  std::string file;  // in messages
+  Overrides config;  // that advice's base config
+  SpeedSource source;
+  std::vector<Speed> speeds;  // empty: none are known
 };
 
 struct AdviceOptions {
@@ -27,13 +34,17 @@ struct AdviceOptions {
   // all trials. The clock then decides nothing, and costs are environment steps unless speeds are
   // known.
   std::int64_t steps = 0;
-  std::vector<KnownSpeed> speeds;  // only with `steps`: of every candidate; empty: not known
-  int seeds = 3;                   // of each candidate in the race
-  bool reprobe = false;            // whether to also try other shapes from half-way on
-  int threads = 1;                 // shared by trials, and used to measure speeds
+  KnownSpeeds known;     // only with `steps`
+  int seeds = 3;         // of each candidate in the race
+  bool reprobe = false;  // whether to also try other shapes from half-way on
+  int threads = 1;       // shared by trials, and used to measure speeds
 };
 
 // Checks ranges and combinations.
 Status check_options(const AdviceOptions& options);
+
+// kMismatch if the known speeds are of another task or of other settings than `base`. Settings that
+// candidates choose, and those without an effect on speed, may differ.
+Status check_known_speeds(const KnownSpeeds& known, const Config& base);
 
 }  // namespace broadloom

@@ -55,8 +55,7 @@ std::string then_text(const AdviceEvidence& evidence, const Advice& advice) {
 
 std::string machine_text(const AdviceEvidence& evidence) {
   if (!evidence.counts_seconds) return "";
-  return fmt::format(" of training on this machine with {} thread{}", evidence.threads,
-                     evidence.threads == 1 ? "" : "s");
+  return " of training " + place_text(evidence.speeds_from);
 }
 
 std::string threshold_text(const AdviceEvidence& evidence, const Advice& advice) {

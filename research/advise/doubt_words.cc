@@ -65,8 +65,8 @@ std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const
   if (evidence.counts_seconds && advice.order.size() > 1) {
     const double speed = evidence.candidates[advice.order.front()].steps_per_second;
     out.push_back(fmt::format(
-        "Another machine or number of threads: here the advised setting makes {} steps/s.{}",
-        steps_text(speed), by_steps_text(evidence, advice)));
+        "Another machine or number of threads: {} the advised setting makes {} steps/s.{}",
+        place_text(evidence.speeds_from), steps_text(speed), by_steps_text(evidence, advice)));
   }
   if (advice.verdict == AdviceVerdict::kNotReached && evidence.goal == AdviceGoal::kSpeed) {
     out.emplace_back(
@@ -75,7 +75,8 @@ std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const
   }
   if (evidence.left_out > 0) {
     out.push_back(fmt::format(
-        "A longer budget or more memory: {} of the portfolio {} left out.",
+        "A longer budget{}: {} of the portfolio {} left out.",
+        evidence.speeds_from.cpu.empty() ? " or more memory" : ", more memory or known speeds",
         evidence.left_out == 1 ? "a setting" : fmt::format("{} settings", evidence.left_out),
         evidence.left_out == 1 ? "was" : "were"));
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/config_table.h"
 #include "broadloom/core/estimate.h"
 
 namespace broadloom {
@@ -93,8 +94,15 @@ struct GradientEvidence {
   std::vector<Row> rows;  // by T
 };
 
+// The machine that training speeds were measured on.
+struct SpeedSource {
+  std::string cpu;  // empty: on this machine
+  int threads = 1;
+};
+
 struct AdviceEvidence {
   std::string env_id;
+  Overrides config;  // the base of all candidates
   AdviceGoal goal = AdviceGoal::kSpeed;
   AdviceRule rule = AdviceRule::kRace;
   TaskKind kind = TaskKind::kSmall;
@@ -106,7 +114,8 @@ struct AdviceEvidence {
   std::int64_t eval_steps = 0;  // most steps of an evaluation, or those of the untrained policy's
   bool deterministic = true;    // the simulator is deterministic
 
-  bool counts_seconds = true;  // costs are seconds on this machine; otherwise environment steps
+  bool counts_seconds = true;  // costs are seconds; otherwise environment steps
+  SpeedSource speeds_from;     // whose seconds they are
   double budget_seconds = 0.0, spent_seconds = 0.0;
   std::int64_t budget_steps = 0;  // 0: the budget was in seconds
   std::int64_t spent_steps = 0;   // of training, over all trials
@@ -118,7 +127,7 @@ struct AdviceEvidence {
   std::vector<CandidateEvidence> candidates;
   std::size_t chosen = 0;         // by the laboratory's rule; unused by the race
   std::vector<std::string> held;  // keys that the caller set and no candidate changes
-  int left_out = 0;               // candidates for which budget or memory had no room
+  int left_out = 0;  // candidates without room in budget or memory, or without a known speed
   std::vector<Rung> rungs;
   // If asked for: the leader, and the leader with other shapes from half-way on.
   std::vector<CandidateEvidence> changes;

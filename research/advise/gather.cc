@@ -22,7 +22,10 @@ AdviceEvidence question_of(const Config& base, const AdviceOptions& options) {
   evidence.rule = options.rule;
   evidence.budget_seconds = options.steps > 0 ? 0.0 : options.seconds;
   evidence.budget_steps = options.steps;
-  evidence.counts_seconds = options.steps == 0 || !options.speeds.empty();
+  evidence.config = to_overrides(base);
+  evidence.counts_seconds = options.steps == 0 || !options.known.speeds.empty();
+  evidence.speeds_from =
+      options.known.speeds.empty() ? SpeedSource{{}, options.threads} : options.known.source;
   evidence.threads = options.threads;
   evidence.seed = base.seed;
   evidence.seeds = options.seeds;
@@ -77,6 +80,7 @@ Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& give
                                        const std::function<Status()>& on_checked) {
   Config constant = base;
   constant.lr_schedule = "constant";  // make_portfolio() checks the caller's own
+  BROADLOOM_TRY(check_known_speeds(options.known, constant));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(constant, options.threads);
   if (!trainer.ok()) return trainer.status();
   AdviceEvidence evidence = question_of(constant, options);

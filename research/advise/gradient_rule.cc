@@ -51,7 +51,9 @@ Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candida
   evidence.chosen = lineup.entrants().size() - 1;
   if (!(lineup.entrants().back().candidate == chosen)) {
     evidence.notes.push_back("What the laboratory chose, " + candidate_text(chosen) +
-                             ", does not train: a loss was not finite.");
+                             (inquiry.options.known.speeds.empty()
+                                  ? ", does not train: a loss was not finite."
+                                  : ", was not tried: its speed is not known."));
   }
   Race race(lineup.entrants(), evidence, inquiry.total_budget, inquiry.jobs);
   race.run(inquiry.total_budget.phase(1.0, 1.0 - kProbeShare - kProbeLaboratoryShare));

@@ -85,10 +85,8 @@ Status Lineup::leave_out_by_first(double race_seconds) {
 
 Status Lineup::find_speeds() {
   std::vector<double> speeds(entrants_.size(), 1.0);
-  if (!options_.speeds.empty()) {
-    Result<std::vector<double>> known = look_up_speeds(entrants_, options_.speeds);
-    if (!known.ok()) return known.status();
-    speeds = known.take();
+  if (!options_.known.speeds.empty()) {
+    speeds = look_up_speeds(entrants_, options_.known);
   } else if (!total_budget_.counts_steps()) {
     Result<std::vector<double>> measured = measure_speeds(
         entrants_, options_.threads, kMachineShare * total_budget_.seconds(), total_budget_);
@@ -100,6 +98,14 @@ Status Lineup::find_speeds() {
     if (!(speeds[i] > 0.0)) continue;
     timed.push_back(entrants_[i]);
     speeds_.push_back(speeds[i]);
+  }
+  if (timed.empty() && !options_.known.speeds.empty()) {
+    const Candidate& first = entrants_.front().candidate;
+    return invalid(
+        fmt::format("'{}' has the speed of no candidate here, such as {} x {} with minibatches of "
+                    "{} and {} epochs; give an advice.json with the same settings held",
+                    options_.known.file, first.num_envs, first.num_steps, first.minibatch_size,
+                    first.update_epochs));
   }
   left_out_ += static_cast<int>(entrants_.size() - timed.size());
   entrants_ = std::move(timed);

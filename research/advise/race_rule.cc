@@ -131,13 +131,14 @@ class RaceRule {
     std::vector<Entrant> entrants;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double speed = speeds.value()[i];
-      if (evidence_.counts_seconds && !(speed > 0.0)) continue;  // the budget ended before
+      if (evidence_.counts_seconds && !(speed > 0.0)) continue;  // not measured, or not known
       entrants.push_back(all[i]);
       again.candidates.push_back(
           {all[i].candidate, false, evidence_.candidates[leader].steps_per_second, speed, 0, {}});
     }
     if (entrants.size() < 2 || entrants.front().candidate.changes()) {
-      evidence_.no_changes = "the budget was over, or what was set leaves no other shape";
+      evidence_.no_changes =
+          "the budget was over, no speed of another shape is known, or what was set leaves none";
       return;
     }
     race_changes(entrants, again);
@@ -155,7 +156,7 @@ class RaceRule {
     std::vector<Entrant> plain;
     plain.reserve(entrants.size());
     for (const Entrant& entrant : entrants) plain.push_back(second_stretch(entrant));
-    if (!options_.speeds.empty()) return look_up_speeds(plain, options_.speeds);
+    if (!options_.known.speeds.empty()) return look_up_speeds(plain, options_.known);
     if (total_budget_.counts_steps()) return std::vector<double>(plain.size(), kNotKnown);
     return measure_speeds(plain, options_.threads, kReprobeMachineShare * total_budget_.seconds(),
                           total_budget_);

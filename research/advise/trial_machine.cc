@@ -81,20 +81,12 @@ Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants,
   return speeds;
 }
 
-Result<std::vector<double>> look_up_speeds(const std::vector<Entrant>& entrants,
-                                           const std::vector<KnownSpeed>& known) {
+std::vector<double> look_up_speeds(const std::vector<Entrant>& entrants, const KnownSpeeds& known) {
   std::vector<double> speeds(entrants.size(), kNotKnown);
   for (std::size_t i = 0; i < entrants.size(); ++i) {
-    for (const KnownSpeed& speed : known) {
+    for (const KnownSpeeds::Speed& speed : known.speeds) {
       if (same_speed(speed.candidate, entrants[i].candidate)) speeds[i] = speed.steps_per_second;
     }
-    if (!std::isnan(speeds[i])) continue;
-    const Candidate& c = entrants[i].candidate;
-    return invalid(
-        fmt::format("the speeds given have none of {} x {}, minibatches of {}, {} epochs; expected "
-                    "one of every "
-                    "candidate, as advice.json of the same task and settings has them",
-                    c.num_envs, c.num_steps, c.minibatch_size, c.update_epochs));
   }
   return speeds;
 }

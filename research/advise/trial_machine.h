@@ -42,8 +42,7 @@ class TimedTraining {
 Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants, int threads,
                                            double seconds, AdviceBudget& total_budget);
 
-// The same from known speeds; kInvalidConfig names an entrant that is missing.
-Result<std::vector<double>> look_up_speeds(const std::vector<Entrant>& entrants,
-                                           const std::vector<KnownSpeed>& known);
+// The same from known speeds; kNotKnown where there is none.
+std::vector<double> look_up_speeds(const std::vector<Entrant>& entrants, const KnownSpeeds& known);
 
 }  // namespace broadloom

@@ -25,7 +25,6 @@ namespace {
 
 constexpr int kFewestIterations = 5;
 constexpr std::int64_t kMostSamples = 500000;  // by default
-constexpr int kMostIterations = 1000000;
 
 // Each episode ends once within its time limit; a quarter more measures the episodes after it.
 int enough_iterations(const Trainer& trainer) {
@@ -216,13 +215,14 @@ AuditReport report_of(const Config& config, const LoggedRun& logged) {
 }
 
 Status check(const AuditOptions& options) {
-  if (options.iterations >= 0 && options.iterations <= kMostIterations && options.threads >= 1) {
+  if (options.iterations >= 0 && options.iterations <= kMostAuditIterations &&
+      options.threads >= 1) {
     return {};
   }
   return {ErrorKind::kInvalidConfig,
           fmt::format("got {} iterations and {} threads; expected 0 (as many as needed) to {} "
                       "iterations and at least 1 thread",
-                      options.iterations, options.threads, kMostIterations)};
+                      options.iterations, options.threads, kMostAuditIterations)};
 }
 
 // The instrument would refuse it, too, but with a message about a setting that nobody made.

@@ -12,6 +12,8 @@
 
 namespace broadloom {
 
+inline constexpr int kMostAuditIterations = 1000000;
+
 struct AuditOptions {
   int iterations = 0;  // K to measure; 0: 1.25 time limits; see docs/audit.md
   int threads = 1;

@@ -22,6 +22,12 @@ void add_keys(const Candidate& candidate, Json& json) {
   json["learning_rate"] = candidate.learning_rate;
 }
 
+Json config_json(const Overrides& config) {
+  Json json = Json::object();
+  for (const auto& [key, text] : config) json[key] = text;
+  return json;
+}
+
 Json trial_json(const TrialCurve& trial) {
   Json steps = Json::array(), returns = Json::array(), unfinished = Json::array();
   for (const TrialPoint& point : trial.points) {
@@ -126,10 +132,18 @@ Json machine_json(const AdviceEvidence& evidence, const Manifest& program) {
           {"spent_seconds", six_digits(evidence.spent_seconds)}};
 }
 
+// Null if costs are environment steps.
+Json speeds_from_json(const AdviceEvidence& evidence, const Manifest& program) {
+  if (!evidence.counts_seconds) return {};
+  const SpeedSource& source = evidence.speeds_from;
+  return {{"cpu", source.cpu.empty() ? program.cpu : source.cpu}, {"threads", source.threads}};
+}
+
 Status not_an_advice(const std::string& path) {
   return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is not an advice.json with candidates and their steps_per_second; give "
-                      "one that `broadloom advise` wrote with a budget of seconds",
+          fmt::format("'{}' is not an advice.json with config, speeds_from and the candidates' "
+                      "steps_per_second; give one that this version of `broadloom advise` wrote "
+                      "with a budget of seconds",
                       path)};
 }
 
@@ -145,10 +159,12 @@ Json advice_json(const AdviceResult& result, const std::vector<std::string>& com
             {"revision", program.revision},
             {"command", command},
             {"env_id", e.env_id},
+            {"config", config_json(e.config)},
             {"goal", goal_name(e.goal)},
             {"rule", rule_name(e.rule)},
             {"candidates_for", kind_name(e.kind)},
             {"unit", e.counts_seconds ? "seconds" : "environment steps"},
+            {"speeds_from", speeds_from_json(e, program)},
             {"budget_seconds", e.budget_seconds},
             {"budget_steps", e.budget_steps},
             {"spent_steps", e.spent_steps},
@@ -182,23 +198,29 @@ Json advice_json(const AdviceResult& result, const std::vector<std::string>& com
   return json;
 }
 
-Result<std::vector<KnownSpeed>> read_speeds(const std::string& path) {
+Result<KnownSpeeds> read_speeds(const std::string& path) {
   const Result<std::string> text = read_file(path);
   if (!text.ok()) return text.status();
   const Json json = Json::parse(text.value());
   if (json["kind"] != "advice" || json["format"] != 1) return not_an_advice(path);
-  std::vector<KnownSpeed> speeds;
+  KnownSpeeds known{path, {}, {json["speeds_from"]["cpu"].text(), 0}, {}};
+  if (known.source.cpu.empty()) known.source.cpu = "an unnamed processor";
+  known.source.threads = json["speeds_from"]["threads"].integer<int>();
+  for (const auto& [key, value] : json["config"].members()) {
+    known.config.emplace_back(key, value.text());
+  }
   for (const Json& candidate : json["candidates"].elements()) {
-    KnownSpeed speed;
+    KnownSpeeds::Speed speed;
     speed.candidate = {candidate["num_envs"].integer<int>(), candidate["num_steps"].integer<int>(),
                        candidate["minibatch_size"].integer<int>(),
                        candidate["update_epochs"].integer<int>(),
                        candidate["learning_rate"].real()};
     speed.steps_per_second = candidate["steps_per_second"].real();
-    if (speed.steps_per_second > 0.0) speeds.push_back(speed);
+    if (speed.steps_per_second > 0.0) known.speeds.push_back(speed);
   }
-  if (speeds.empty()) return not_an_advice(path);
-  return speeds;
+  const bool has_source = !known.config.empty() && known.source.threads > 0;
+  if (known.speeds.empty() || !has_source) return not_an_advice(path);
+  return known;
 }
 
 Result<std::string> advice_page(const std::string& json) {

@@ -68,8 +68,9 @@ Result<std::string> match_size(const Config& reference, Config& cell) {
   }
   if (batch % wanted == 0 || !cell.shape_schedule.empty()) return std::string();
   const std::int64_t count = cell.minibatch_count();
-  return fmt::format("{} samples do not divide into minibatches of {}: {} of {} to {}", batch,
-                     wanted, count, batch / count, cell.largest_minibatch());
+  const std::int64_t smallest = batch / count, largest = cell.largest_minibatch();
+  return fmt::format("{} samples do not divide into minibatches of {}: {} of {}{}", batch, wanted,
+                     count, smallest, smallest < largest ? fmt::format(" to {}", largest) : "");
 }
 
 // Sets the adjusted key to the nearest whole number. If that would be below 1, it is 1 and the
@@ -117,7 +118,8 @@ std::string match_steps(const Config& reference, Adjust adjust, Config& cell) {
   const std::string moved =
       adjust == Adjust::kMinibatches
           ? fmt::format("update_epochs {} instead of {}", cell.update_epochs, epochs)
-          : fmt::format("{} minibatches instead of {}", cell.minibatch_count(), minibatches);
+          : fmt::format("{} minibatch{} instead of {}", cell.minibatch_count(),
+                        cell.minibatch_count() == 1 ? "" : "es", minibatches);
   return moved + (note.empty() ? "" : "; ") + note;
 }
 
@@ -153,6 +155,10 @@ const char* match_name(Match match) {
 
 const char* adjust_name(Adjust adjust) {
   return adjust == Adjust::kEpochs ? "epochs" : "minibatches";
+}
+
+bool follows_reference(Match match) {
+  return match == Match::kMinibatchSize || match == Match::kGradientSteps;
 }
 
 std::vector<std::string> decided_keys(Match match, Adjust adjust) {

@@ -26,6 +26,9 @@ Result<Adjust> parse_adjust(const std::string& text);
 const char* match_name(Match match);
 const char* adjust_name(Adjust adjust);
 
+// Whether cells follow the numbers of a reference cell.
+bool follows_reference(Match match);
+
 // The keys that the rule sets in every cell; a grid must not vary them.
 std::vector<std::string> decided_keys(Match match, Adjust adjust);
 

@@ -101,10 +101,10 @@ Status check_keys(const Overrides& overrides) {
   return {};
 }
 
-Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
+Status check_axis(const StudySpec& spec, Adjust adjust, const StudyAxis& axis) {
   if (axis.values.empty()) return invalid(fmt::format("grid: {} has no values", axis.name));
   for (const StudyAxis::Value& value : axis.values) BROADLOOM_TRY(check_keys(value.set));
-  for (const std::string& key : decided_keys(spec.match, spec.adjust)) {
+  for (const std::string& key : decided_keys(spec.match, adjust)) {
     if (!sets(axis, key)) continue;
     return invalid(
         fmt::format("{} is varied, but match = \"{}\" sets it; leave one of them out (match = "
@@ -112,6 +112,22 @@ Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
                     key, match_name(spec.match)));
   }
   return {};
+}
+
+// Options of a match that has no use for them.
+Status check_match(const StudySpec& spec) {
+  const char* match = match_name(spec.match);
+  if (spec.adjust && spec.match != Match::kGradientSteps) {
+    return invalid(fmt::format(
+        "adjust: got {}, but match = \"{}\" does not adjust; leave it out, or use match = "
+        "\"gradient_steps\"",
+        adjust_name(*spec.adjust), match));
+  }
+  if (spec.reference.empty() || follows_reference(spec.match)) return {};
+  return invalid(
+      fmt::format("reference: got {}, but match = \"{}\" follows no shape; leave it out, or use "
+                  "match = \"minibatch_size\" or \"gradient_steps\"",
+                  spec.reference, match));
 }
 
 Status check_base(const StudySpec& spec) {
@@ -173,7 +189,8 @@ Status check_reference(const StudySpec& spec, const StudyAxis& axis, std::size_t
 
 class Planner {
  public:
-  explicit Planner(const StudySpec& spec) : spec_(spec) {}
+  explicit Planner(const StudySpec& spec)
+      : spec_(spec), adjust_(spec.adjust.value_or(Adjust::kMinibatches)) {}
 
   Result<StudyPlan> plan() {
     BROADLOOM_TRY(gather_axes());
@@ -195,6 +212,7 @@ class Planner {
     }
     BROADLOOM_TRY(check_uses());
     BROADLOOM_TRY(check_names());
+    compare_defaults();
     add_runs();
     define();
     return std::move(plan_);
@@ -203,6 +221,7 @@ class Planner {
  private:
   Status gather_axes() {
     BROADLOOM_TRY(check_base(spec_));
+    BROADLOOM_TRY(check_match(spec_));
     if (!spec_.shapes.empty() || spec_.shapes.batch != 0) {
       Result<StudyAxis> shapes = shape_axis(spec_);
       if (!shapes.ok()) return shapes.status();
@@ -218,7 +237,7 @@ class Planner {
       return invalid("reference: the study has no shapes; add [shapes], or leave reference out");
     }
     axes_.insert(axes_.end(), spec_.axes.begin(), spec_.axes.end());
-    for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, axis));
+    for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, adjust_, axis));
     for (const std::string& key : spec_.tuned) BROADLOOM_TRY(check_tuned(key));
     if (!spec_.tuned.empty() && spec_.seeds.size() == 1) {
       return invalid(
@@ -320,9 +339,10 @@ class Planner {
     if (!uses.ok()) return failure(uses);
     const Result<Config> reference = assemble(reference_of(indices));
     if (!reference.ok()) return failure(reference.status());
+    given_.push_back(config.value());
     cell.config = config.value();
     const Result<std::string> note =
-        apply_match(spec_.match, spec_.adjust, reference.value(), cell.config);
+        apply_match(spec_.match, adjust_, reference.value(), cell.config);
     if (!note.ok()) return failure(note.status());
     cell.note = note.value();
     const Status valid = check_config(cell.config);
@@ -386,7 +406,7 @@ class Planner {
 
   // Names identify cells, and equal cells would count twice.
   Status check_names() const {
-    std::map<std::string, const StudyCell*> seen;
+    std::map<std::string, const StudyCell*> names, configs;
     for (const StudyCell& cell : plan_.cells) {
       std::string config;
       Config acting = cell.config;
@@ -396,12 +416,16 @@ class Planner {
       for (const auto& [key, text] : keys) {
         config += key + "=" + text + "\n";
       }
-      for (const std::string& word : {"name " + cell.name, config}) {
-        const auto [other, is_new] = seen.emplace(word, &cell);
-        if (is_new) continue;
+      const auto [other, is_new] = configs.emplace(config, &cell);
+      if (!is_new) {
         return invalid(fmt::format("cells {} and {} are the same{}; leave one of them out",
                                    other->second->name, cell.name,
                                    idle_difference(other->second->config, cell.config)));
+      }
+      if (!names.emplace(cell.name, &cell).second) {
+        return invalid(
+            fmt::format("two cells are named {}, but their settings differ; give each its own name",
+                        cell.name));
       }
     }
     return {};
@@ -410,13 +434,36 @@ class Planner {
   // The first key in which two equally trained cells differ, and what it needs to have an effect.
   static std::string idle_difference(const Config& first, const Config& second) {
     const Overrides ours = to_overrides(first), theirs = to_overrides(second);
+    std::set<std::string> idle = idle_keys(first);
+    idle.merge(idle_keys(second));
     for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
+      if (ours[i] == theirs[i] || idle.count(ours[i].first) == 0) continue;
       const std::string needs = needs_sentence(facts_of(ours[i].first));
-      if (ours[i] == theirs[i] || needs.empty()) continue;
       return fmt::format(", since {} has no effect here ({})", ours[i].first,
                          needs.substr(0, needs.size() - 1));
     }
     return {};
+  }
+
+  // Compares what the cells were given: the match changes keys for its own reason.
+  void compare_defaults() {
+    const std::vector<std::string> decided = decided_keys(spec_.match, adjust_);
+    std::set<std::string> explained(decided.begin(), decided.end());
+    for (const StudyCell& cell : plan_.cells) {
+      for (const auto& [key, text] : cell.changes) explained.insert(key);
+    }
+    const std::vector<FieldInfo> first = list_fields(given_.front());
+    std::set<std::string> differ;
+    for (const Config& given : given_) {
+      const std::vector<FieldInfo> fields = list_fields(given);
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        if (fields[i].value_text != first[i].value_text) differ.insert(first[i].name);
+      }
+    }
+    for (const FieldInfo& field : first) {
+      if (differ.count(field.name) == 0 || explained.count(field.name) > 0) continue;
+      plan_.differing_defaults.push_back(field.name);
+    }
   }
 
   void add_runs() {
@@ -445,7 +492,7 @@ class Planner {
     plan_.name = spec_.name;
     plan_.sampler = spec_.sampler;
     plan_.match = spec_.match;
-    plan_.adjust = spec_.adjust;
+    plan_.adjust = adjust_;
     plan_.points = spec_.points;
     plan_.evaluations = spec_.evaluations;
     plan_.seeds = spec_.seeds;
@@ -464,6 +511,8 @@ class Planner {
   }
 
   const StudySpec& spec_;
+  const Adjust adjust_;
+  std::vector<Config> given_;                // of each cell, before the match
   std::set<std::string> acting_;             // keys with an effect in some cell
   std::map<std::string, std::string> idle_;  // keys without one in some cell: the first refusal
   std::vector<StudyAxis> axes_;
@@ -472,31 +521,6 @@ class Planner {
 };
 
 }  // namespace
-
-std::vector<std::string> StudyPlan::differences_of_defaults() const {
-  const std::vector<std::string> decided = decided_keys(match, adjust);
-  const auto is_decided = [&](const std::string& key) {
-    const auto sets = [&](const StudyCell& cell) {
-      return std::any_of(cell.changes.begin(), cell.changes.end(),
-                         [&](const auto& change) { return change.first == key; });
-    };
-    return std::find(decided.begin(), decided.end(), key) != decided.end() ||
-           std::any_of(cells.begin(), cells.end(), sets);
-  };
-  const std::vector<FieldInfo> first = list_fields(cells.front().config);
-  std::set<std::string> differ;
-  for (const StudyCell& cell : cells) {
-    const std::vector<FieldInfo> fields = list_fields(cell.config);
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      if (fields[i].value_text != first[i].value_text) differ.insert(first[i].name);
-    }
-  }
-  std::vector<std::string> keys;
-  for (const FieldInfo& field : first) {
-    if (differ.count(field.name) > 0 && !is_decided(field.name)) keys.push_back(field.name);
-  }
-  return keys;
-}
 
 std::int64_t StudyCell::batch_size() const {
   if (config.shape_schedule.empty()) return config.batch_size();

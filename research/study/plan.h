@@ -63,7 +63,7 @@ struct StudyPlan {
 
   // Keys in which cells differ although neither axes nor the match set them: defaults of an
   // environment, algorithm or encoder.
-  std::vector<std::string> differences_of_defaults() const;
+  std::vector<std::string> differing_defaults;
 };
 
 // kInvalidConfig if the study contradicts itself: no seeds, an axis without values, a key that a

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +39,10 @@ struct StudySpec {
   std::string sampler;
   std::vector<std::uint64_t> seeds;
   Match match = Match::kMinibatchCount;
-  Adjust adjust = Adjust::kMinibatches;
-  std::string reference;  // shape that the match follows; "": the first
-  int points = 50;        // of the learning curves
-  int evaluations = 1;    // of each run, evenly spaced; the last one is of the final policy
+  std::optional<Adjust> adjust;  // with kGradientSteps alone; otherwise by minibatches
+  std::string reference;         // shape that the match follows; "": the first
+  int points = 50;               // of the learning curves
+  int evaluations = 1;           // of each run, evenly spaced; the last one is of the final policy
 };
 
 // "10" is 1 to 10; "11-20"; "3,5,7"; or a list of those: "1-3,9". kInvalidConfig for other text,

@@ -90,8 +90,8 @@ class StudyReader {
     return {};
   }
 
-  template <class Value>
-  Status choice(const TomlNode& node, Result<Value> (*parse)(const std::string&), Value& out) {
+  template <class Value, class Out>
+  Status choice(const TomlNode& node, Result<Value> (*parse)(const std::string&), Out& out) {
     if (!node.is(Kind::kString)) return expected(node, "a string");
     const Result<Value> value = parse(node.text);
     if (!value.ok()) return error_at(node, value.status());

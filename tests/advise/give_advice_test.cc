@@ -209,13 +209,21 @@ TEST(GiveAdvice, KnownSpeedsTurnStepsIntoSeconds) {
   register_all();
   const Portfolio portfolio = make_portfolio(resolve_config(given).take(), given).take();
   AdviceOptions options = steps_options(200000);
-  options.speeds = {{portfolio.entrants[0].candidate, 5000.0}};
+  Config constant = resolve_config(given).take();
+  constant.lr_schedule = "constant";
+  options.known = {"earlier", to_overrides(constant), {"Abacus", 7}, {}};
+  options.known.speeds = {{portfolio.entrants[0].candidate, 5000.0}};
   const Result<AdviceResult> result = advise_on(given, options);
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_TRUE(result.value().evidence.counts_seconds);
   EXPECT_DOUBLE_EQ(result.value().advice.cost.value * 5000.0, result.value().advice.steps.value);
-  options.speeds = {{kWide, 5000.0}};
+  const std::string& expected = result.value().advice.expected;
+  EXPECT_NE(expected.find("on Abacus with 7 threads"), std::string::npos) << expected;
+  EXPECT_TRUE(says(result.value().advice.changes_mind, {"on Abacus with 7 threads"}));
+  options.known.speeds = {{kWide, 5000.0}};
   EXPECT_EQ(advise_on(given, options).status().kind(), ErrorKind::kInvalidConfig);
+  options.known.config = {{"env_id", "Another-v0"}};
+  EXPECT_EQ(advise_on(given, options).status().kind(), ErrorKind::kMismatch);
 }
 
 TEST(GiveAdvice, AHopelessTaskHasNoWinner) {
@@ -340,14 +348,24 @@ TEST(GiveAdvice, BadInputIsRefused) {
 TEST(AdviceFile, GivesItsSpeedsBack) {
   const std::string folder = ::testing::TempDir() + "/advice_file";
   std::filesystem::create_directories(folder);
-  AdviceResult result{planted_race(), advice_of(planted_race()), Config{}};
+  AdviceEvidence evidence = planted_race();
+  evidence.config = {{"env_id", "Planted-v0"}, {"gamma", "0.98"}};
+  evidence.speeds_from = {"Abacus", 7};
+  const AdviceResult result{evidence, advice_of(evidence), Config{}};
   const std::string path = folder + "/advice.json";
   std::ofstream(path) << advice_json(result, {"advise"}).dump();
-  const Result<std::vector<KnownSpeed>> speeds = read_speeds(path);
-  ASSERT_TRUE(speeds.ok()) << speeds.status().message();
-  ASSERT_EQ(speeds.value().size(), 4U);
-  EXPECT_EQ(speeds.value()[2].candidate, kWide);
-  EXPECT_DOUBLE_EQ(speeds.value()[2].steps_per_second, 1000.0);
+  const Result<KnownSpeeds> known = read_speeds(path);
+  ASSERT_TRUE(known.ok()) << known.status().message();
+  ASSERT_EQ(known.value().speeds.size(), 4U);
+  EXPECT_EQ(known.value().speeds[2].candidate, kWide);
+  EXPECT_DOUBLE_EQ(known.value().speeds[2].steps_per_second, 1000.0);
+  EXPECT_EQ(known.value().file, path);
+  EXPECT_EQ(known.value().config, evidence.config);
+  EXPECT_EQ(known.value().source.cpu, "Abacus");
+  EXPECT_EQ(known.value().source.threads, 7);
+  evidence.config.clear();  // as of a version that did not write it
+  std::ofstream(path) << advice_json({evidence, result.advice, Config{}}, {"advise"}).dump();
+  EXPECT_EQ(read_speeds(path).status().kind(), ErrorKind::kCorrupt);
   for (const char* text : {"", "{", "{\"kind\": \"advice\"}", "{\"kind\": 3, \"format\": 1}",
                            "{\"kind\": \"advice\", \"format\": 1, \"candidates\": [1, null]}"}) {
     std::ofstream(path) << text;

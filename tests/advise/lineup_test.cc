@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 
 #include "broadloom/setup/memory_plan.h"
 
@@ -39,7 +40,7 @@ TEST_F(LineupTest, TheLeastTrustedAreLeftOut) {
 
 TEST_F(LineupTest, SpeedsAreMeasuredIfCostsAreSeconds) {
   for (const Entrant& entrant : entrants_) {
-    options_.speeds.push_back({entrant.candidate, 100.0 * entrant.candidate.num_envs});
+    options_.known.speeds.push_back({entrant.candidate, 100.0 * entrant.candidate.num_envs});
   }
   Lineup lineup(entrants_, options_, total_budget_);
   ASSERT_TRUE(lineup.find_speeds().ok());
@@ -54,12 +55,19 @@ TEST_F(LineupTest, SpeedsAreMeasuredIfCostsAreSeconds) {
 }
 
 TEST_F(LineupTest, CandidatesWithoutASpeedAreLeftOut) {
-  for (const Entrant& entrant : entrants_) options_.speeds.push_back({entrant.candidate, 1000.0});
-  options_.speeds[0].steps_per_second = 0.0;
+  options_.known.file = "earlier/advice.json";
+  options_.known.speeds = {{entrants_[1].candidate, 1000.0}};
   Lineup lineup(entrants_, options_, total_budget_);
   ASSERT_TRUE(lineup.find_speeds().ok());
-  EXPECT_GE(lineup.left_out(), 1);
-  for (const Entrant& entrant : lineup.entrants()) EXPECT_FALSE(entrant.is_default);
+  EXPECT_EQ(lineup.left_out() + std::ssize(lineup.entrants()), std::ssize(entrants_));
+  ASSERT_FALSE(lineup.entrants().empty());
+  for (const Entrant& entrant : lineup.entrants()) {
+    EXPECT_TRUE(same_speed(entrant.candidate, entrants_[1].candidate));
+  }
+  entrants_.resize(1);
+  const Status none = Lineup(entrants_, options_, total_budget_).find_speeds();
+  EXPECT_EQ(none.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(none.message().find("earlier/advice.json"), std::string::npos) << none.message();
 }
 
 TEST_F(LineupTest, CandidatesBeyondMemoryAreLeftOut) {

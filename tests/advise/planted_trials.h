@@ -42,7 +42,7 @@ inline AdviceEvidence planted_task() {
   evidence.threshold_source = "task";
   evidence.untrained = {0.0, -5.0, 5.0, 10};
   evidence.budget_seconds = evidence.spent_seconds = 60.0;
-  evidence.threads = 2;
+  evidence.threads = evidence.speeds_from.threads = 2;
   evidence.seeds = 3;
   return evidence;
 }

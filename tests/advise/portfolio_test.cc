@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "broadloom/env/tasks/registry.h"
@@ -159,13 +160,34 @@ TEST(RaceSizes, SmallBudgetsTakeFewCandidates) {
 
 TEST(Speeds, AreFoundByTheKeysTheyDependOn) {
   const Portfolio p = portfolio({{"env_id", "CartPole-v1"}}).take();
-  const std::vector<Entrant> one(p.entrants.begin(), p.entrants.begin() + 1);
-  Candidate other_rate = one[0].candidate;
-  other_rate.learning_rate = 1.0;
-  EXPECT_EQ(look_up_speeds(one, {{other_rate, 123.0}}).take(), std::vector<double>{123.0});
-  const Status missing = look_up_speeds(p.entrants, {{other_rate, 123.0}}).status();
-  EXPECT_EQ(missing.kind(), ErrorKind::kInvalidConfig);
-  EXPECT_NE(missing.message().find("4 x 256"), std::string::npos) << missing.message();
+  KnownSpeeds known;
+  known.speeds = {{p.entrants[0].candidate, 123.0}};
+  known.speeds[0].candidate.learning_rate = 1.0;
+  const std::vector<double> speeds = look_up_speeds(p.entrants, known);
+  ASSERT_EQ(speeds.size(), p.entrants.size());
+  EXPECT_EQ(speeds[0], 123.0);
+  EXPECT_TRUE(std::isnan(speeds[1]));
+}
+
+TEST(Speeds, OfAnotherTaskOrOtherSettingsAreRefused) {
+  const auto config = [](const Overrides& keys) { return resolve_config(keys).take(); };
+  const Overrides task{{"env_id", "CartPole-v1"}};
+  const auto message = [&](const Overrides& more) {
+    Overrides ours = task;
+    ours.insert(ours.end(), more.begin(), more.end());
+    KnownSpeeds known{"earlier/advice.json", to_overrides(config(task)), {}, {{kWide, 1.0}}};
+    const Status status = check_known_speeds(known, config(ours));
+    EXPECT_EQ(status.kind(), status.ok() ? ErrorKind::kOk : ErrorKind::kMismatch);
+    return status.message();
+  };
+  EXPECT_EQ(message({}), "");
+  EXPECT_EQ(message({{"num_envs", "16"}, {"seed", "3"}, {"learning_rate", "0.01"}}), "");
+  EXPECT_EQ(message({{"total_timesteps", "20000"}, {"memory_limit", "900"}}), "");
+  EXPECT_NE(message({{"hidden_sizes", "512,512"}}).find("hidden_sizes = 64,64, but here it is 512"),
+            std::string::npos);
+  EXPECT_NE(message({{"env_id", "Acrobot-v1"}}).find("env_id = CartPole-v1"), std::string::npos);
+  EXPECT_NE(message({{"env.gravity", "5"}}).find("env.gravity"), std::string::npos);
+  EXPECT_NE(message({{"isa", "exact"}}).find("isa"), std::string::npos);
 }
 
 TEST(AdviceOptionsCheck, NamesTheBadValue) {
@@ -181,7 +203,7 @@ TEST(AdviceOptionsCheck, NamesTheBadValue) {
   EXPECT_NE(message([](AdviceOptions& o) { o.threads = 0; }).find("threads is 0"),
             std::string::npos);
   EXPECT_NE(message([](AdviceOptions& o) {
-              o.speeds = {{kWide, 1.0}};
+              o.known.speeds = {{kWide, 1.0}};
             }).find("--steps"),
             std::string::npos);
   EXPECT_NE(message([](AdviceOptions& o) { o.threshold = kNotKnown; }).find("not finite"),

@@ -181,6 +181,12 @@ class Advise(ProgramTest):
             {c["steps_per_second"] for c in first["candidates"]},
             {few["candidates"][0]["steps_per_second"]},
         )
+        self.assertEqual(few["speeds_from"], {"cpu": few["machine"]["cpu"], "threads": 2})
+        self.assertEqual(first["speeds_from"], few["speeds_from"])
+        known = ["--speeds", "timed/advice.json", "--steps", "1000"]
+        wide = ["--hidden_sizes", "16"]
+        self.fails(6, ["timed/advice.json", "hidden_sizes = 8", "it is 16"], *TASK, *wide, *known)
+        self.fails(6, ["env_id = FrozenLake-v1"], "advise", "--env_id", "Acrobot-v1", *known)
 
     def test_a_hopeless_task_gets_no_advice_and_no_file_of_before(self):
         os.makedirs(os.path.join(self.folder.name, "a"))
@@ -254,6 +260,7 @@ class Advise(ProgramTest):
         self.fails(2, ["no candidates", "leave games out"], "advise", *no_race)
         self.fails(2, ["--threshold", "high"], "advise", "--threshold", "high")
         self.fails(2, ["budget", "0.5 seconds"], "advise", "--time", "0.5s")
+        self.fails(2, ["--time", "--steps"], "advise", "--time", "5s", "--steps", "100000")
         self.fails(2, ["lr_schedule", "constant"], "advise", "--lr_schedule", "linear")
         self.fails(
             2,
@@ -286,6 +293,8 @@ class Advise(ProgramTest):
                 {
                     "format": 1,
                     "kind": "advice",
+                    "config": {"env_id": "CartPole-v1"},
+                    "speeds_from": {"cpu": "Abacus", "threads": 1},
                     "candidates": [
                         {
                             "num_envs": 1,

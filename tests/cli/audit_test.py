@@ -451,7 +451,8 @@ class Audit(unittest.TestCase):
 
     def test_wrong_input(self):
         self.fails(3, ["nowhere"], "nowhere")
-        self.fails(2, ["got -1 iterations"], self.cart, "--iterations", "-1")
+        for count in ("-1", "0"):
+            self.fails(2, [f"'{count}'", "1 to 1000000"], self.cart, "--iterations", count)
         self.fails(2, ["unknown flag '--iteration'", "--iterations"], self.cart, "--iteration", "3")
         self.fails(2, ["RUN"])
         empty = self.copy("empty")

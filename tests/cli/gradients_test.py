@@ -344,6 +344,7 @@ class Gradients(unittest.TestCase):
         self.fails(2, ["65536x65536", "1048576"], self.cart, "--shapes", "65536x65536")
         self.fails(2, ["'4by4'", "16x64"], self.cart, "--shapes", "4by4")
         self.fails(2, ["blocks is 5", "at least 10"], self.cart, "--blocks", "5")
+        self.fails(2, ["--blocks", "'0'"], self.cart, "--blocks", "0")
         self.fails(2, ["'varianse'", "did you mean 'variance'"], self.cart, "--study", "varianse")
         self.fails(2, ["1.5", "0 to 1"], self.cart, "--lambdas", "0.9,1.5")
         self.fails(2, ["--starts", "'now'"], self.cart, "--starts", "now")

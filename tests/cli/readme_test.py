@@ -1,6 +1,6 @@
-"""Runs the commands of README and docs/first_run.md as they stand, one after the other, in a folder
-like a fresh clone after its build. The study file of docs/study.md is the one in configs, and all
-studies have plans."""
+"""Runs the commands of README, docs/first_run.md and pages that show output as they stand, one
+after the other, in a folder like a fresh clone after its build. The study file of docs/study.md is
+the one in configs, and all studies have plans."""
 
 import json
 import os
@@ -45,7 +45,8 @@ class Readme(unittest.TestCase):
         os.symlink(program, os.path.join(self.clone, path))
 
     def run_in_order(self, lines):
-        shell = ""
+        """Returns each one's standard output."""
+        shell, printed = "", []
         for line in lines:
             if re.match(r"(PATH|export )", line):
                 shell += line + "\n"
@@ -66,6 +67,8 @@ class Readme(unittest.TestCase):
                 wanted,
                 f"{line}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}",
             )
+            printed.append(result.stdout)
+        return printed
 
     def test_the_lines_of_the_readme_run_in_order(self):
         pasted = [block for block in blocks("README.md", "sh") if "broadloom train" in block]
@@ -99,6 +102,22 @@ class Readme(unittest.TestCase):
                 any(re.search(rf"broadloom {command}\b", line) for line in lines), command
             )
         self.run_in_order(lines)
+
+    def test_pages_show_what_their_commands_print(self):
+        for page in ("bits", "ledger", "pqn", "shape_schedule"):
+            both = r"^```sh\n(.*?)^```\n.*?^```\n(.*?)^```$"  # commands, then output
+            shown = re.search(both, read(f"docs/{page}.md"), re.M | re.S)
+            lines = [f"cd {page}; {line}" for line in commands(shown[1])]
+            os.mkdir(os.path.join(self.clone, page))
+            path = 'PATH="$PWD/build/release/cli:$PATH"'
+            printed = "".join(self.run_in_order([path, *lines]))
+            # A speed differs each time; "..." stands for lines, or for the rest of one.
+            exact = [line for line in shown[2].splitlines() if " speed." not in line]
+            exact = [line for line in exact if line.strip(" .")]
+            self.assertTrue(exact, page)
+            for line in exact:
+                end = "" if line.endswith("...") else "\n"
+                self.assertIn(line.removesuffix("...") + end, printed, page)
 
     def test_every_environment_has_a_page(self):
         folder = os.path.join(SOURCE, "docs/envs")

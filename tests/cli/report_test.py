@@ -339,6 +339,16 @@ class Report(unittest.TestCase):
         self.assertIn(f"<h1>{len(runs)} runs</h1>", page)
         links = re.findall(r"href='(.*?)'", page)
         self.assertEqual(sorted(links), [f"../{run}" for run in runs])
+        # A rerun gives way to its run, although its name comes first.
+        rerun = self.run_program("rerun", runs[0], "--out", "runs/A")
+        self.assertEqual(rerun.returncode, 0, rerun.stderr)
+        made = self.run_program("report", "runs/A", *runs, "--out", "reruns")
+        self.assertIn(f"left out 'runs/A', which is the same run as '{runs[0]}'", made.stderr)
+        with open(self.path("reruns/runs.html"), encoding="utf-8") as file:
+            links = re.findall(r"href='(.*?)'", file.read())
+        self.assertEqual(sorted(links), [f"../{run}" for run in runs])
+        made = self.run_program("report", "runs/A", runs[1], "--out", "alone")
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
         # A page of one run; nothing is left of the options of stores.
         self.assertEqual(self.run_program("report", runs[0], "--out", "one").returncode, 0)
         refused = self.run_program("report", runs[0], "--tuned", "gamma")

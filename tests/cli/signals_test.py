@@ -129,6 +129,33 @@ class Signals(ProgramTest):
         os.close(terminal)
         return code, text
 
+    def test_a_stopped_rerun_is_completed_by_a_resume(self):
+        steps = ["--env_id", "CartPole-v1", "--total_timesteps", "300000"]
+        self.assertEqual(self.run_program("train", *steps, "--out", "a", "--quiet").returncode, 0)
+        process = subprocess.Popen(
+            [PROGRAM, "rerun", "a", "--out", "again"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
+        self.addCleanup(process.kill)
+        while "steps/s" not in (line := process.stdout.readline()):
+            self.assertTrue(line, process.stderr)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        command = re.search("`broadloom (.*?)`", errors)[1]
+        self.assertEqual(command, "train --resume again")
+        completed = self.run_program(*command.split(), "--quiet")
+        self.assertEqual(completed.returncode, 0, completed.stderr)
+        results = []
+        for run in ("a", "again"):
+            with open(os.path.join(self.folder.name, run, "ledger_line.json")) as file:
+                results.append(json.load(file)["result"])
+        self.assertEqual(*results)
+        self.assertEqual(len(self.ledger()), 1)
+
     def test_a_stopped_evaluation_keeps_the_episodes_that_had_ended(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         code, text = self.stop_where(

@@ -19,6 +19,7 @@ import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+FORMAT_PAGE = pathlib.Path(__file__).parents[2] / "docs/formats/study.md"
 KILLS = 12
 SEEDS = 4
 STUDY = """
@@ -381,6 +382,67 @@ class Study(unittest.TestCase):
         result = run("study", self.file, "--out", self.root / "whole.sqlite")
         self.assertIn("training IQM [95 %]", result.stdout)
         self.assertIn("256x1", result.stdout)
+
+    def test_plan_and_result_are_objects_with_the_keys_of_the_page(self):
+        page = FORMAT_PAGE.read_text(encoding="utf-8")
+        section = page.partition("## study --json: one object\n\n")[2].partition("\n\n## ")[0]
+        common, of_plan, of_result = (
+            [[re.findall(r"`(\w+)`", cell) for cell in line.split("|")] for line in table]
+            for table in (table.splitlines()[2:] for table in section.split("\n\n"))
+        )
+
+        def first_column(rows):
+            return {key for row in rows for key in row[1]}
+
+        of_each_cell = set(common[-1][2])
+        steps = ["--match", "gradient_steps", "--runs", "1-3"]
+        result = run("study", self.file, *steps, "--plan", "--json", "--quiet")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        plan = json.loads(result.stdout)
+        self.assertEqual(set(plan), first_column(common + of_plan))
+        self.assertEqual([set(cell) for cell in plan["cells"]], 4 * [of_each_cell])
+        self.assertEqual((plan["match"], plan["adjust"]), ("gradient_steps", "minibatches"))
+        self.assertEqual((plan["runs"], plan["runs_of_part"], plan["launch"]), (16, 3, ""))
+        self.assertEqual((plan["seeds"], plan["cells"][0]["gradient_steps"]), ([1, 2, 3, 4], 512))
+        store = self.root / "object.sqlite"
+        result = run("study", self.file, "--seeds", "1", "--out", store, "--json", "--quiet")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        whole = json.loads(result.stdout)
+        in_cells = first_column(of_result[1:])
+        self.assertEqual(set(whole), first_column(common + of_result[:1]))
+        self.assertEqual([set(cell) for cell in whole["cells"]], 4 * [of_each_cell | in_cells])
+        self.assertEqual(
+            set(whole["cells"][0]["training_iqm"]), {key for key in of_result[-1][2] if key}
+        )
+
+    def test_a_key_of_the_grid_is_given_once_and_wins_over_the_file(self):
+        study = ["study", self.file, "--plan", "--json", "--quiet"]
+        rate = ["--grid", "learning_rate=1e-3,1e-2"]
+        self.refused(
+            2, ["learning_rate is given twice"], self.file, *rate, "--grid", "learning_rate=5e-3"
+        )
+        file = self.root / "axes.toml"
+        file.write_text(STUDY + "[grid]\nlearning_rate = [0.5]\ngamma = [0.9]\n")
+        study[1] = file
+        result = run(*study, *rate, "--grid", "gae_lambda=0.8")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        names = [cell["cell"] for cell in json.loads(result.stdout)["cells"]]
+        self.assertEqual(
+            names[:2],
+            [f"4x64 gamma=0.9 learning_rate={rate} gae_lambda=0.8" for rate in ("1e-3", "1e-2")],
+        )
+        self.assertEqual(len(names), 8)
+
+    def test_options_of_a_match_that_has_no_use_for_them_are_refused(self):
+        file = self.root / "steps.toml"
+        steps = STUDY.replace('"minibatch_count"', '"gradient_steps"\nadjust = "epochs"')
+        file.write_text(steps + 'reference = "16x16"\n')
+        self.assertEqual(run("study", file, "--plan").returncode, 0)
+        none = ["--match", "none", "--plan"]  # replaces the file's match with its options
+        self.assertEqual(run("study", file, *none).returncode, 0)
+        self.refused(2, ["adjust: got epochs"], file, *none, "--adjust", "epochs")
+        self.refused(2, ["reference: got 4x64"], file, *none, "--reference", "4x64")
+        self.refused(2, ["--doublings", "--doubled"], file, "--doublings", "2", "--plan")
 
     def test_of_a_large_plan_the_beginning_is_printed(self):
         rates = ",".join(f"{i}e-4" for i in range(1, 31))

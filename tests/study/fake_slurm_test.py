@@ -112,6 +112,15 @@ class FakeSlurm(unittest.TestCase):
         self.assertEqual(self.hashes("a.sqlite"), self.hashes("b.sqlite"))
         self.assertEqual([status for _, status, _ in self.hashes("a.sqlite")], ["finished"] * 6)
 
+    def test_a_plan_is_one_object_with_the_jobs(self):
+        words = ["a.toml", "--launcher", "slurm", "--parts", "2", "--plan", "--json"]
+        result = self.call(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        plan = json.loads(result.stdout)
+        self.assertEqual((plan["study"], plan["runs"], len(plan["cells"])), ("a", 6, 2))
+        self.assertIn("6 of 6 runs in 2 jobs", plan["launch"])
+        self.assertIn("#SBATCH --array=1-2\n", plan["launch"])
+
     def test_variables_of_a_persons_own_jobs_change_nothing(self):
         own = {
             "SBATCH_PARTITION": "gpu",

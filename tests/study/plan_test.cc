@@ -38,8 +38,8 @@ const StudyCell& cell(const StudyPlan& plan, const std::string& name) {
 const std::string kAtari =
     "seeds = 1\n[base]\nenv_id = 'CartPole-v1'\ntotal_timesteps = 100_000_000\n";
 const std::string kPaperShapes =
-    "[shapes]\nlist = ['1x128', '2x128', '4x128', '8x128', '128x8', '16x128', '8x256']\n"
-    "reference = '8x128'\n";
+    "[shapes]\nlist = ['1x128', '2x128', '4x128', '8x128', '128x8', '16x128', '8x256']\n";
+const std::string kFollowingPapers = kPaperShapes + "reference = '8x128'\n";
 
 struct Counts {
   const char* shape;
@@ -74,7 +74,7 @@ TEST(Plan, MinibatchCountGivesThePapersCounts) {
 }
 
 TEST(Plan, MinibatchSizeHoldsM) {
-  const StudyPlan plan = plan_of("match = 'minibatch_size'\n" + kAtari + kPaperShapes);
+  const StudyPlan plan = plan_of("match = 'minibatch_size'\n" + kAtari + kFollowingPapers);
   for (const char* shape : {"8x128", "128x8", "16x128", "8x256", "4x128", "2x128"}) {
     const StudyCell& c = cell(plan, shape);
     EXPECT_EQ(c.minibatch_size(), 256) << shape;
@@ -104,11 +104,15 @@ TEST(Plan, MinibatchSizeTakesTheBasesOwn) {
             "250 samples do not divide into minibatches of 100: 3 of 83 to 84");
   EXPECT_EQ(uneven.cells[0].minibatch_size(), 84);
   EXPECT_FALSE(uneven.cells[0].even_minibatches());
+  const StudyPlan even = plan_of(
+      "match = 'minibatch_size'\nseeds = 1\n[base]\nminibatch_size = 64\n"
+      "[shapes]\nlist = ['10x30']\n");
+  EXPECT_EQ(even.cells[0].note, "300 samples do not divide into minibatches of 64: 5 of 60");
 }
 
 TEST(Plan, GradientStepsByMinibatches) {
   const StudyPlan plan =
-      plan_of("match = 'gradient_steps'\nadjust = 'minibatches'\n" + kAtari + kPaperShapes);
+      plan_of("match = 'gradient_steps'\nadjust = 'minibatches'\n" + kAtari + kFollowingPapers);
   for (const char* shape : {"8x128", "128x8", "16x128", "8x256"}) {
     const StudyCell& c = cell(plan, shape);
     EXPECT_EQ(gradient_steps(c.config), 1562496) << shape;
@@ -130,7 +134,7 @@ TEST(Plan, GradientStepsByMinibatches) {
 
 TEST(Plan, GradientStepsByEpochs) {
   const StudyPlan plan =
-      plan_of("match = 'gradient_steps'\nadjust = 'epochs'\n" + kAtari + kPaperShapes);
+      plan_of("match = 'gradient_steps'\nadjust = 'epochs'\n" + kAtari + kFollowingPapers);
   EXPECT_EQ(cell(plan, "8x256").config.update_epochs, 8);
   EXPECT_EQ(cell(plan, "8x256").config.num_minibatches, 4);
   EXPECT_EQ(gradient_steps(cell(plan, "8x256").config), 1562496);
@@ -254,14 +258,33 @@ TEST(Plan, VariantsSetSeveralKeys) {
 TEST(Plan, TellsWhichDefaultsSetCellsApart) {
   const std::string grid = "[grid]\nalgorithm = ['ppo', 'pqn']\n";
   const StudyPlan plan = plan_of("seeds = 1\nmatch = 'none'\n[base]\nnum_steps = 32\n" + grid);
-  const std::vector<std::string> keys = plan.differences_of_defaults();
+  const std::vector<std::string>& keys = plan.differing_defaults;
   const auto has = [&](const char* key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
   EXPECT_TRUE(has("num_envs") && has("layer_norm") && has("learning_rate"));
   EXPECT_FALSE(has("num_steps") || has("algorithm"));
-  EXPECT_EQ(plan_of("seeds = 1\n[grid]\nlearning_rate = [1e-3, 1e-4]\n").differences_of_defaults(),
+  EXPECT_EQ(plan_of("seeds = 1\n[grid]\nlearning_rate = [1e-3, 1e-4]\n").differing_defaults,
             std::vector<std::string>{});
+}
+
+// The match lowers epochs, or minibatches, of a cell that needs fewer gradient steps than it has.
+TEST(Plan, ChangesByTheMatchAreNoDefaults) {
+  const std::string study =
+      "seeds = 1\nmatch = 'gradient_steps'\n[base]\ntotal_timesteps = 20_000\n";
+  const std::string shapes = "[shapes]\nlist = ['8x32', '3x7']\n";
+  const StudyPlan plan = plan_of(study + shapes);
+  EXPECT_EQ(cell(plan, "3x7").config.update_epochs, 1);
+  EXPECT_NE(cell(plan, "3x7").note.find("update_epochs 1 instead of 4"), std::string::npos);
+  EXPECT_EQ(plan.differing_defaults, std::vector<std::string>{});
+  const StudyPlan by_epochs = plan_of("adjust = 'epochs'\n" + study + shapes);
+  EXPECT_EQ(cell(by_epochs, "3x7").config.minibatch_count(), 1);
+  EXPECT_EQ(cell(by_epochs, "3x7").note.find("1 minibatch instead of 4"), 0U);
+  EXPECT_EQ(by_epochs.differing_defaults, std::vector<std::string>{});
+  const StudyPlan tasks =
+      plan_of(study + shapes + "[grid]\nenv_id = ['CartPole-v1', 'Pendulum-v1']\n");
+  const std::vector<std::string>& keys = tasks.differing_defaults;
+  EXPECT_NE(std::find(keys.begin(), keys.end(), "update_epochs"), keys.end());
 }
 
 TEST(Plan, ContradictionsAreRefused) {
@@ -288,7 +311,13 @@ TEST(Plan, ContradictionsAreRefused) {
       "the variants");
   has("seeds = 1\n[shapes]\nlist = ['8x8', '4x4', '8x8']\n", "8x8");
   has("seeds = 1\n[shapes]\nlist = ['8x8']\n[grid]\nnum_envs = [1]\n", "and so do the shapes");
-  has("seeds = 1\n[shapes]\nlist = ['8x8']\nreference = '4x4'\n", "reference: 4x4");
+  has("match = 'minibatch_size'\nseeds = 1\n[shapes]\nlist = ['8x8']\nreference = '4x4'\n",
+      "reference: 4x4");
+  has("seeds = 1\n[shapes]\nlist = ['8x8', '4x4']\nreference = '4x4'\n",
+      "reference: got 4x4, but match = \"minibatch_count\"");
+  has("seeds = 1\nmatch = 'none'\nadjust = 'epochs'\n", "adjust: got epochs, but match = \"none\"");
+  has("seeds = 1\nadjust = 'minibatches'\n", "adjust: got minibatches");
+  has("seeds = 1\n[shapes]\nlist = ['8x8']\ndoublings = 2\n", "doublings 2");
   has("seeds = 1\n[shapes]\nladder = true\nbatch = 100\n", "expected a power of two");
 }
 
@@ -306,6 +335,18 @@ TEST(Plan, EqualCellsAreRefused) {
       << equal;
   EXPECT_NE(equal.find("Needs stagger_starts = true"), std::string::npos) << equal;
   EXPECT_EQ(plan_of("seeds = 1\n[base]\nstagger_starts = true\n" + both).cells.size(), 2U);
+  const std::string idle = error_of(
+      "seeds = 1\n[[variants]]\nname = 'a'\nlr_schedule = 'adaptive'\ndesired_kl = 0.02\n"
+      "[[variants]]\nname = 'b'\nlr_schedule = 'linear'\ndesired_kl = 0.02\n"
+      "[[variants]]\nname = 'c'\n");
+  EXPECT_EQ(idle.find("cells b and c are the same, since desired_kl has no effect here"), 0U)
+      << idle;
+}
+
+TEST(Plan, OtherCellsOfOneNameAreRefused) {
+  const std::string error = error_of(
+      "seeds = 1\n[[variants]]\nname = 'a'\ngamma = 0.9\n[[variants]]\nname = 'a'\ngamma = 0.95\n");
+  EXPECT_EQ(error, "two cells are named a, but their settings differ; give each its own name");
 }
 
 // The error comes before any run, even of the cells that could run.
