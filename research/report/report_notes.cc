@@ -281,7 +281,8 @@ void note_troubles(const StudyReport& report, Notes& notes) {
       {TroubleKind::kAtRandom, "Did not learn, not better than random actions: {}."},
       {TroubleKind::kCollapsed, "Learnt and lost it again, so the last score is not the best: {}."},
       {TroubleKind::kStill,
-       fmt::format("The policy stopped changing (KL of updates below {:.0e} to the end): {{}}.",
+       fmt::format("The policy hardly changed any more (all updates up to the end, together, moved "
+                   "it by a KL below {:g}): {{}}.",
                    kStillKl)}};
   for (const auto& [kind, sentence] : sentences) {
     std::vector<std::string> cells;
@@ -298,6 +299,17 @@ void note_troubles(const StudyReport& report, Notes& notes) {
   if (constants.empty()) return;
   notes.push_back(fmt::format("Equal in all arms at all steps, and not drawn: {}.",
                               list_words(constants, constants.size())));
+}
+
+void note_hidden_updates(const StudyReport& report, Notes& notes) {
+  std::vector<std::string> cells;
+  for (const ReportCell& cell : report.cells) {
+    if (hides_updates(cell)) cells.push_back(cell_words(report, cell));
+  }
+  add_list(
+      "With one gradient step a block, ratios are 1 by definition, so that KL, clipped share "
+      "and effective sample size say nothing: {}.",
+      cells, notes);
 }
 
 template <class Member>
@@ -373,6 +385,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   note_tuned(report, notes);
   note_chance(report, notes);
   note_troubles(report, notes);
+  note_hidden_updates(report, notes);
   note_scores(report, notes);
   note_unended(report, notes);
   note_same_runs(report, notes);

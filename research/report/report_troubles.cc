@@ -63,18 +63,49 @@ std::optional<ReportTrouble> collapsed(const StudyReport& report, const ReportCe
   return ReportTrouble{TroubleKind::kCollapsed, c, step, *peak, end};
 }
 
+// approx_kl is a mean over the S steps of an update, each of which sees only the steps before it.
+// On a straight path the KL grows as the square of the steps, so the whole update's is this many
+// times as large. S is at least 2.
+double whole_update(const ReportCell& cell) {
+  const double planned =
+      static_cast<double>(cell.gradient_steps) / static_cast<double>(cell.iterations);
+  // target_kl may stop epochs, and the factor is largest for two steps.
+  const double steps = cell.counted ? planned : 2.0;
+  return 6.0 * steps * steps / ((steps - 1.0) * (2.0 * steps - 1.0));
+}
+
+// The earliest step after which the policy stands still. Square roots of KLs add up as lengths do,
+// so the square of their sum bounds the KL of all updates together. Noise of single updates is not
+// averaged out: the upper end of each interval counts.
 std::optional<ReportTrouble> still(const ReportCell& cell, int c) {
   const ReportCurve* curve = curve_of_key(cell, kKlKey);
   if (curve == nullptr || curve->iqm.size() < kFewestPoints) return std::nullopt;
-  std::size_t first = curve->iqm.size();
-  while (first > 0 && std::abs(curve->iqm[first - 1].value) < kStillKl) --first;
-  if (first == curve->iqm.size()) return std::nullopt;
-  const double step = first == 0 ? 0.0 : curve->positions[first];
-  if (step > kStillFrom * static_cast<double>(cell.environment_steps)) return std::nullopt;
-  return ReportTrouble{TroubleKind::kStill, c, step, {}, curve->iqm.back()};
+  if (hides_updates(cell)) return std::nullopt;
+  const double factor = whole_update(cell);
+  const auto all_steps = static_cast<double>(cell.environment_steps);
+  const double updates_a_step = static_cast<double>(cell.iterations) / all_steps;
+  const auto length = [&](std::size_t point) {
+    const Estimate& kl = curve->iqm[point];
+    return std::sqrt(factor * std::abs(std::isfinite(kl.high) ? kl.high : kl.value));
+  };
+  double moved = 0.0, from = all_steps;
+  for (std::size_t next = curve->iqm.size(); next-- > 0;) {
+    const double begin = next > 0 ? curve->positions[next - 1] : 0.0;
+    // The longest update at either end stands for all in between, also up to the run's end.
+    const double longest = std::max(length(next), length(next > 0 ? next - 1 : next));
+    moved += longest * updates_a_step * (from - begin);
+    if (!(moved * moved < kStillKl)) break;
+    from = begin;
+  }
+  if (from > kStillFrom * all_steps) return std::nullopt;
+  return ReportTrouble{TroubleKind::kStill, c, from, {}, curve->iqm.back()};
 }
 
 }  // namespace
+
+bool hides_updates(const ReportCell& cell) {
+  return curve_of_key(cell, kKlKey) != nullptr && cell.gradient_steps < 2 * cell.iterations;
+}
 
 std::vector<ReportTrouble> find_troubles(const StudyReport& report) {
   std::vector<ReportTrouble> found;
