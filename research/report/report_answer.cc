@@ -219,7 +219,7 @@ std::string difference_answer(const StudyReport& report) {
       if (!numbers || agree.size() > 1) return words;
       return fmt::format("{} ({})", words, estimate_words(iqm_at(report, first, place)));
     };
-    std::string where = held && one_place ? held_words(report, first) : "";
+    std::string where = held && one_place ? held_words(report, first.arms) : "";
     if (!where.empty()) where = " at " + where;
     return fmt::format("On {}{}, the {} is higher with {} than with {}{}{}.",
                        task_words(report, agree), where, score_words(first.score), value(high),

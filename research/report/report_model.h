@@ -190,6 +190,7 @@ struct ReportTwoWay {
   std::vector<std::string> values;  // least and greatest of `key`
   std::vector<std::string> levels;  // least and greatest of `other`
   std::vector<int> arms;            // [level, value]
+  std::string held;                 // what all four share, of keys that vary elsewhere
   ReportScore score = ReportScore::kEvaluation;
   std::vector<Estimate> effects;  // [level] IQM at the greatest value minus that at the least
   Estimate difference;            // effects[1] - effects[0], at 95 % over all such questions

@@ -76,6 +76,11 @@ const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int t
   return nullptr;
 }
 
+int first_with_runs_of(const StudyReport& report, int arm) {
+  const int same = report.arms[static_cast<std::size_t>(arm)].same_runs;
+  return same >= 0 ? same : arm;
+}
+
 std::vector<double> cell_scores(const ReportCell& cell, ReportScore score) {
   std::vector<double> scores;
   for (const ReportRun& run : cell.runs) {

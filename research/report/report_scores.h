@@ -12,6 +12,10 @@ namespace broadloom {
 // The cell of an arm on a task, or nullptr.
 const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int task);
 
+// The first arm with the very same runs as this one, which may be itself. Arms that share runs are
+// one sample.
+int first_with_runs_of(const StudyReport& report, int arm);
+
 // Finite scores of a cell's finished runs, in order.
 std::vector<double> cell_scores(const ReportCell& cell, ReportScore score);
 

@@ -134,7 +134,7 @@ ReportTable ranking_table(const StudyReport& report, const ReportRanking& rankin
 }
 
 ReportTable line_table(const StudyReport& report, const ReportLine& line) {
-  const std::string held = held_words(report, line);
+  const std::string held = held_words(report, line.arms);
   ReportTable table{
       fmt::format("{}{} on {}", key_words(line.kind, line.key), held.empty() ? "" : " at " + held,
                   task_words(report, {line.task})),
