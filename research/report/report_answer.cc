@@ -263,6 +263,14 @@ std::string answer_of(const StudyReport& report) {
       std::any_of(report.studies.begin(), report.studies.end(),
                   [](const ReportStudy& study) { return study.runs.finished > 0; });
   if (!finished) return "No run has finished yet, so there is no result.";
+  const bool scored = std::any_of(report.cells.begin(), report.cells.end(),
+                                  [](const ReportCell& cell) { return cell.samples.finished > 0; });
+  if (!scored) {
+    return fmt::format(
+        "No arm has two seeds that finished with every value of {}, so there is no "
+        "result yet.",
+        fmt::join(report.tuned, ", "));
+  }
   if (sampled_study(report) != nullptr) return sampled_answer(report);
   if (report.lines.empty()) return ranking_answer(report);
   const ReportLine& first = report.lines.front();

@@ -78,7 +78,10 @@ struct ReportCell {
   // Values of every key that some axis sets, or in which bases differ.
   Overrides settings;
   Overrides brought;  // values of keys that an algorithm or encoder sets, if they differ
-  RunCounts counts;
+  RunCounts counts;   // runs in the store, those of all merged cells
+  // What scores come from: the runs, or of a merged cell the seeds; a seed has finished if each
+  // value that may be chosen has a score, and failed if all came to an end without that.
+  RunCounts samples;
   std::string runs_hash;  // of seeds and final parameters of the finished runs
   Estimate seconds;
   std::optional<RunStatistics> training, evaluation, area;  // none without such a score

@@ -79,9 +79,10 @@ void note_teachers(const std::vector<StudyResults>& results, Notes& notes) {
   std::vector<std::string> teachers;
   for (const StudyResults& study : results) {
     const auto hashes = defined_values(study.definition, "teacher.parameters_hash");
-    for (const ResultCell& cell : study.cells) {
-      const auto hash = hashes.find(cell.name);
+    for (const RunEntry& run : study.stored) {
+      const auto hash = hashes.find(run.cell_name);
       if (hash == hashes.end()) continue;
+      const ResultCell& cell = study.cells[static_cast<std::size_t>(run.cell)];
       std::string words =
           fmt::format("{} ({})", cell.setting("teacher"), hash->second.substr(0, 8));
       const bool is_known = std::find(teachers.begin(), teachers.end(), words) != teachers.end();
@@ -93,23 +94,22 @@ void note_teachers(const std::vector<StudyResults>& results, Notes& notes) {
 
 void note_failed(const std::vector<StudyResults>& results, const StudyReport& report,
                  Notes& notes) {
-  std::vector<std::string> cells;
+  std::vector<std::string> cells, unscored;
   for (const ReportCell& cell : report.cells) {
-    if (cell.counts.failed > 0) {
-      cells.push_back(fmt::format("{} of {}", cell.counts.failed, cell_words(report, cell)));
-    }
+    if (cell.counts.failed == 0) continue;
+    (cell.samples.failed > 0 ? cells : unscored)
+        .push_back(fmt::format("{} of {}", cell.counts.failed, cell_words(report, cell)));
   }
   add_list(
       "Runs that failed are excluded from all statistics, so their cells look better than they "
       "are: {}.",
       cells, notes);
+  add_list("Runs that failed with values or seeds that no score uses: {}.", unscored, notes);
   Notes details;
   for (const StudyResults& study : results) {
-    for (const ResultRun& run : study.runs) {
+    for (const RunEntry& run : study.stored) {
       if (!run.failed()) continue;
-      details.push_back(fmt::format("Failed: {}, seed {}: {}",
-                                    study.cells[static_cast<std::size_t>(run.cell)].name, run.seed,
-                                    run.error));
+      details.push_back(fmt::format("Failed: {}, seed {}: {}", run.cell_name, run.seed, run.error));
     }
   }
   add_details(details, "runs failed", notes);
@@ -182,7 +182,7 @@ void note_uncounted(const StudyReport& report, Notes& notes) {
 void note_few_runs(const StudyReport& report, Notes& notes) {
   int fewest = 0;
   for (const ReportCell& cell : report.cells) {
-    const int runs = cell.counts.finished;
+    const int runs = cell.samples.finished;
     if (runs > 0 && (fewest == 0 || runs < fewest)) fewest = runs;
   }
   if (fewest == 0 || fewest >= 5) return;
@@ -214,7 +214,9 @@ void note_tuned(const StudyReport& report, Notes& notes) {
                                   cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)]));
     }
     if (!cell.tuned->left_out.empty()) {
-      left_out.push_back(fmt::format("{} ({})", name, fmt::join(cell.tuned->left_out, ", ")));
+      const std::string key =
+          cell.tuned->keys.size() == 1 ? cell.tuned->keys.front() + " " : std::string();
+      left_out.push_back(key + list_words(cell.tuned->left_out, kMostDetails) + " in " + name);
     }
   }
   add_list("The best value is at an edge of those tried, so a better one may lie beyond: {}.",
@@ -259,8 +261,8 @@ std::string trouble_words(const StudyReport& report, const ReportTrouble& troubl
   const std::string steps = with_commas(std::llround(trouble.step));
   switch (trouble.kind) {
     case TroubleKind::kFailed:
-      return fmt::format("{} ({} of {})", name, cell.counts.failed,
-                         cell.counts.failed + cell.counts.finished);
+      return fmt::format("{} ({} of {})", name, cell.samples.failed,
+                         cell.samples.failed + cell.samples.finished);
     case TroubleKind::kAtRandom:
       return fmt::format("{}, {} while random actions get {:.4g}", name,
                          estimate_words(trouble.after),
@@ -277,7 +279,11 @@ std::string trouble_words(const StudyReport& report, const ReportTrouble& troubl
 
 void note_troubles(const StudyReport& report, Notes& notes) {
   const std::pair<TroubleKind, std::string> sentences[] = {
-      {TroubleKind::kFailed, "At least half of the runs failed, and the rest is a selection: {}."},
+      {TroubleKind::kFailed,
+       report.tuned.empty() ? "At least half of the runs failed, and the rest is a selection: {}."
+                            : "At least half of the runs, or of the seeds with some value, failed, "
+                              "and the rest is a "
+                              "selection: {}."},
       {TroubleKind::kAtRandom, "Did not learn, not better than random actions: {}."},
       {TroubleKind::kCollapsed, "Learnt and lost it again, so the last score is not the best: {}."},
       {TroubleKind::kStill,
@@ -349,7 +355,7 @@ void note_seeds(const StudyReport& report, Notes& notes) {
     if (!arm.normalised || !arm.normalised->training) continue;
     int most = 0;
     for (const int cell : arm.cells) {
-      most = std::max(most, report.cells[static_cast<std::size_t>(cell)].counts.finished);
+      most = std::max(most, report.cells[static_cast<std::size_t>(cell)].samples.finished);
     }
     const auto used =
         arm.normalised->training->iqm.count / static_cast<std::int64_t>(report.tasks.size());

@@ -27,7 +27,7 @@ const ReportCurve* curve_of_key(const ReportCell& cell, const std::string& key) 
 std::optional<ReportTrouble> at_random(const StudyReport& report, const ReportCell& cell, int c) {
   const ReportTask& task = report.tasks[static_cast<std::size_t>(cell.task)];
   const std::optional<RunStatistics>& summary = cell.summary(main_score(report));
-  if (!summary || !task.why_not.empty() || cell.counts.finished < 2) return std::nullopt;
+  if (!summary || !task.why_not.empty() || cell.samples.finished < 2) return std::nullopt;
   const double level = task.random_score + kNearRandom * (task.reference_score - task.random_score);
   if (!(summary->iqm.high <= level)) return std::nullopt;
   return ReportTrouble{TroubleKind::kAtRandom, c, 0.0, {}, summary->iqm};
@@ -45,7 +45,7 @@ const ReportCurve* learning_curve(const StudyReport& report, const ReportCell& c
 
 std::optional<ReportTrouble> collapsed(const StudyReport& report, const ReportCell& cell, int c) {
   const ReportCurve* curve = learning_curve(report, cell);
-  if (curve == nullptr || cell.counts.finished < 2) return std::nullopt;
+  if (curve == nullptr || cell.samples.finished < 2) return std::nullopt;
   const auto peak =
       std::max_element(curve->iqm.begin(), curve->iqm.end(),
                        [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
@@ -111,7 +111,7 @@ std::vector<ReportTrouble> find_troubles(const StudyReport& report) {
   std::vector<ReportTrouble> found;
   for (int c = 0; c < static_cast<int>(report.cells.size()); ++c) {
     const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
-    const RunCounts& runs = cell.counts;
+    const RunCounts& runs = cell.samples;
     std::optional<ReportTrouble> broken;
     if (runs.failed > 0 && 2 * runs.failed >= runs.failed + runs.finished) {
       broken = ReportTrouble{TroubleKind::kFailed, c, 0.0, {}, {}};

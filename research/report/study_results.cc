@@ -83,7 +83,10 @@ class StoreReader {
     BROADLOOM_TRY(read_points());
     BROADLOOM_TRY(read_metrics());
     BROADLOOM_TRY(read_evaluations());
-    for (ResultRun& run : out_.runs) run.training_return = last_return(run);
+    for (ResultRun& run : out_.runs) {
+      run.training_return = last_return(run);
+      out_.stored.push_back(static_cast<const RunEntry&>(run));
+    }
     return std::move(out_);
   }
 
@@ -160,6 +163,7 @@ class StoreReader {
           ResultRun run;
           run.cell = cell->second;
           run.seed = static_cast<std::uint64_t>(row.integer(2));
+          run.cell_name = out_.cells[static_cast<std::size_t>(run.cell)].name;
           run.status = row.text(3);
           run.error = row.text(4);
           run.version = row.text(5);

@@ -65,14 +65,22 @@ struct ResultCell {
   std::string setting(const std::string& key) const;
 };
 
-// One run. Finished runs have a learning curve: values[key] has a number for each of `steps`, NaN
-// if nothing was reported.
-struct ResultRun {
+// What a store says of one run, without its numbers.
+struct RunEntry {
   int cell = 0;  // index
   std::uint64_t seed = 0;
-  std::string status;  // pending, finished or failed
+  std::string cell_name;  // of its cell in the store
+  std::string status;     // pending, finished or failed
   std::string error, parameters_hash, version, revision, isa, hardware;
-  double seconds = 0.0;       // of training; NaN: unknown
+  double seconds = 0.0;  // of training; NaN: unknown
+
+  bool finished() const { return status == "finished"; }
+  bool failed() const { return status == "failed"; }
+};
+
+// One run. Finished runs have a learning curve: values[key] has a number for each of `steps`, NaN
+// if nothing was reported.
+struct ResultRun : RunEntry {
   std::vector<double> steps;  // environment steps, ascending
   // For each of `steps`: the step of its report, in wide blocks up to a block earlier, and the
   // seconds of training until then.
@@ -83,9 +91,6 @@ struct ResultRun {
   std::vector<double> evaluations;   // mean returns at these steps
   double training_return = 0.0;      // the last episodic_return; NaN: none
   double evaluation_return = 0.0;    // of the last evaluation; NaN: none
-
-  bool finished() const { return status == "finished"; }
-  bool failed() const { return status == "failed"; }
 };
 
 // Settings of a cell whose store does not have them: the default, or what older programs did.
@@ -98,7 +103,10 @@ struct StudyResults {
   int part = 1, parts = 1;
   std::string version, revision, created;
   std::vector<ResultCell> cells;
-  std::vector<ResultRun> runs;  // in the order of the study, including pending ones
+  // In the order of the study, including pending ones. tune_results() replaces those of merged
+  // cells by one for each seed.
+  std::vector<ResultRun> runs;
+  std::vector<RunEntry> stored;  // all runs of the store, in any case
 };
 
 // Reads a store's state at one moment, even while a runner works on it. Takes no lock and changes
