@@ -203,7 +203,7 @@ void note_tuned(const StudyReport& report, Notes& notes) {
   if (report.tuned.empty()) return;
   notes.push_back(fmt::format(
       "{} is chosen for each arm on most of the seeds and scored on the others, in turn. Intervals "
-      "include the choice's noise, bands of curves do not.",
+      "of scores include the choice's noise, those of areas and curves do not.",
       fmt::join(report.tuned, ", ")));
   std::vector<std::string> edges, left_out;
   for (const ReportCell& cell : report.cells) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -263,6 +264,11 @@ Status check_begun(Database& database, const std::string& path) {
 }
 
 }  // namespace
+
+int TunedChoice::place(std::uint64_t seed) const {
+  const auto found = std::lower_bound(seeds.begin(), seeds.end(), seed);
+  return found == seeds.end() || *found != seed ? -1 : static_cast<int>(found - seeds.begin());
+}
 
 std::string ResultCell::setting(const std::string& key) const {
   const auto found = settings.find(key);

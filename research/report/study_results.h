@@ -20,12 +20,16 @@ struct TunedChoice {
   std::vector<std::string> values;    // of each candidate: "0.001", or "key=0.001 other=2"
   std::vector<std::string> left_out;  // values with more failed runs than others
   bool by_evaluation = false;         // candidates have evaluation returns, else training returns
-  std::vector<std::uint64_t> seeds;   // with a score of every candidate
+  std::vector<std::uint64_t> seeds;   // with a score of every candidate, ascending
   Candidates candidates;
+  std::vector<double> others;   // [count, seeds] the scores that did not choose; NaN: none
   std::vector<int> chosen;      // [seeds] the candidate that scores the seed
   int best = 0;                 // the candidate with the highest mean over all seeds
   std::vector<bool> like_best;  // [candidates] no significant difference from that one
   bool at_edge = false;         // the best is the least or largest value that was tried
+
+  // The index of a seed in `seeds`; -1: not there.
+  int place(std::uint64_t seed) const;
 };
 
 // Whether results are compared by evaluations or by training returns. Add each cell with runs.

@@ -115,6 +115,9 @@ class Tuner {
   double score_of(const ResultRun& run) const {
     return evaluations_ ? run.evaluation_return : run.training_return;
   }
+  double other_score_of(const ResultRun& run) const {
+    return evaluations_ ? run.training_return : run.evaluation_return;
+  }
   bool has_score(const ResultRun& run) const {
     return run.finished() && std::isfinite(score_of(run));
   }
@@ -208,7 +211,9 @@ class Tuner {
     for (const int c : cells) {
       choice.values.push_back(value_text(cell(c), choice.keys));
       for (const std::uint64_t seed : choice.seeds) {
-        all.scores.push_back(score_of(*run_of(group, seed, c)));
+        const ResultRun& run = *run_of(group, seed, c);
+        all.scores.push_back(score_of(run));
+        choice.others.push_back(other_score_of(run));
       }
     }
     for (const int c : group.cells) {

@@ -91,6 +91,26 @@ TEST_F(TunedReport, MakesNoCallThatHangsOnTheChoice) {
   EXPECT_TRUE(mentions(r.notes, "Not called"));
 }
 
+// Evaluations choose and do not tell the rates apart; training returns of the rates are far apart.
+TEST_F(TunedReport, TheChoiceIsPartOfTrainingReturnsToo) {
+  plant(rates_plan(10), "s", [](int cell, int seed) {
+    const double base[] = {300, 100, 100, 200, 200, 200};
+    return base[cell] + 0.1 * seed;
+  });
+  // The first rate is a little ahead in each fold, but not for sure.
+  change("s",
+         "UPDATE evaluations SET mean_return = (SELECT 10 * (seed % 4) + (cell_id % 3 = 1) "
+         "FROM runs WHERE id = run_id)");
+  const StudyReport r = tuned("s").take();
+  const auto training = [&](const auto& c) { return c.score == ReportScore::kTraining; };
+  const auto found = std::find_if(r.comparisons.begin(), r.comparisons.end(), training);
+  ASSERT_NE(found, r.comparisons.end());
+  EXPECT_EQ(r.cells[0].tuned->chosen, std::vector<int>(10, 0));
+  EXPECT_EQ(found->probability.value, 1.0);  // 300 and 200
+  EXPECT_TRUE(found->hangs_on_choice);       // with another rate, 100 and 200
+  EXPECT_EQ(found->result, 0);
+}
+
 TEST_F(TunedReport, IsAskedForByTheStudyItself) {
   const StudyPlan plan = rates_plan(4, "tuned = 'learning_rate'\n");
   EXPECT_NE(plan.definition.find("\ntuned learning_rate\n"), std::string::npos);
