@@ -209,13 +209,13 @@ void note_tuned(const StudyReport& report, Notes& notes) {
   for (const ReportCell& cell : report.cells) {
     if (!cell.tuned) continue;
     const std::string name = cell_words(report, cell);
+    // Values of several keys name them.
+    const std::string key = cell.tuned->keys.size() == 1 ? cell.tuned->keys.front() + " " : "";
     if (cell.tuned->at_edge) {
-      edges.push_back(fmt::format("{} ({})", name,
-                                  cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)]));
+      edges.push_back(key + cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)] +
+                      " in " + name);
     }
     if (!cell.tuned->left_out.empty()) {
-      const std::string key =
-          cell.tuned->keys.size() == 1 ? cell.tuned->keys.front() + " " : std::string();
       left_out.push_back(key + list_words(cell.tuned->left_out, kMostDetails) + " in " + name);
     }
   }
@@ -264,9 +264,9 @@ std::string trouble_words(const StudyReport& report, const ReportTrouble& troubl
       return fmt::format("{} ({} of {})", name, cell.samples.failed,
                          cell.samples.failed + cell.samples.finished);
     case TroubleKind::kAtRandom:
-      return fmt::format("{}, {} while random actions get {:.4g}", name,
-                         estimate_words(trouble.after),
-                         report.tasks[static_cast<std::size_t>(cell.task)].random_score);
+      return fmt::format("{}, {} ({:.4g} to {:.4g})", name, estimate_words(trouble.after),
+                         report.tasks[static_cast<std::size_t>(cell.task)].random_score,
+                         report.tasks[static_cast<std::size_t>(cell.task)].reference_score);
     case TroubleKind::kCollapsed:
       return fmt::format("{}, {} after {} steps and {} at the end", name,
                          estimate_words(trouble.before), steps, estimate_words(trouble.after));
@@ -284,7 +284,10 @@ void note_troubles(const StudyReport& report, Notes& notes) {
                             : "At least half of the runs, or of the seeds with some value, failed, "
                               "and the rest is a "
                               "selection: {}."},
-      {TroubleKind::kAtRandom, "Did not learn, not better than random actions: {}."},
+      {TroubleKind::kAtRandom,
+       fmt::format("Learnt next to nothing, at most {:g} % of the way from random actions to the "
+                   "reference: {{}}.",
+                   100.0 * kNearRandom)},
       {TroubleKind::kCollapsed, "Learnt and lost it again, so the last score is not the best: {}."},
       {TroubleKind::kStill,
        fmt::format("The policy hardly changed any more (all updates up to the end, together, moved "

@@ -13,8 +13,7 @@ namespace broadloom {
 namespace {
 
 constexpr char kKlKey[] = "approx_kl";
-constexpr double kNearRandom = 0.05;  // share of the way from random to reference
-constexpr double kLargeLoss = 0.5;    // share of the gain
+constexpr double kLargeLoss = 0.5;  // share of the gain
 constexpr std::size_t kFewestPoints = 5;
 constexpr double kStillFrom = 2.0 / 3.0;  // share of the run
 
@@ -26,7 +25,9 @@ const ReportCurve* curve_of_key(const ReportCell& cell, const std::string& key) 
 
 std::optional<ReportTrouble> at_random(const StudyReport& report, const ReportCell& cell, int c) {
   const ReportTask& task = report.tasks[static_cast<std::size_t>(cell.task)];
-  const std::optional<RunStatistics>& summary = cell.summary(main_score(report));
+  const ReportScore score = main_score(report);
+  if (score == ReportScore::kTraining && leaves_out_episodes(report, cell)) return std::nullopt;
+  const std::optional<RunStatistics>& summary = cell.summary(score);
   if (!summary || !task.why_not.empty() || cell.samples.finished < 2) return std::nullopt;
   const double level = task.random_score + kNearRandom * (task.reference_score - task.random_score);
   if (!(summary->iqm.high <= level)) return std::nullopt;

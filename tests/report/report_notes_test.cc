@@ -1,5 +1,7 @@
 #include "research/report/report_notes.h"
 
+#include <algorithm>
+
 #include "research/report/report_troubles.h"
 #include "tests/report/planted_results.h"
 
@@ -55,7 +57,7 @@ class Troubles : public PlantedTest {
 TEST_F(Troubles, FineRunsHaveNoneButConstantsAreNoted) {
   const StudyReport r = planted([](int, int) { return fine(); });
   EXPECT_TRUE(r.troubles.empty());
-  for (const char* trouble : {"failed", "Did not learn", "lost it", "hardly changed"}) {
+  for (const char* trouble : {"failed", "next to nothing", "lost it", "hardly changed"}) {
     EXPECT_EQ(words(r).find(trouble), std::string::npos) << words(r);
   }
   EXPECT_NE(words(r).find("not drawn: Epochs carried out (4).\n"), std::string::npos) << words(r);
@@ -96,9 +98,28 @@ TEST_F(Troubles, AnArmAtTheLevelOfRandomActionsIsNamed) {
   });
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kAtRandom);
-  EXPECT_NE(words(r).find("Did not learn"), std::string::npos) << words(r);
-  EXPECT_NE(words(r).find(": 16x4, 23.0 ["), std::string::npos) << words(r);
-  EXPECT_NE(words(r).find("random actions get 22.33"), std::string::npos) << words(r);
+  EXPECT_NE(words(r).find("Learnt next to nothing, at most 5 % of the way from random actions to "
+                          "the reference: 16x4, 23.0 ["),
+            std::string::npos)
+      << words(r);
+  EXPECT_NE(words(r).find("] (22.33 to 500)."), std::string::npos) << words(r);
+}
+
+// An environment that takes few steps ends its short episodes alone.
+TEST_F(Troubles, TrainingReturnsOfShortEpisodesAloneAreNotJudged) {
+  const auto near_random = [&](const std::string& name, int num_envs) {
+    const StudyPlan plan = plan_text(
+        "seeds = 5\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_steps = 16\n"
+        "num_envs = " +
+        std::to_string(num_envs) + "\n");
+    plant(plan, name, [](int, int seed) { return 20.0 + 0.1 * seed; });
+    change(name, "DELETE FROM evaluations");
+    const StudyReport r = report({name});
+    return std::count_if(r.troubles.begin(), r.troubles.end(),
+                         [](const ReportTrouble& t) { return t.kind == TroubleKind::kAtRandom; });
+  };
+  EXPECT_EQ(near_random("long", 16), 1);   // 6,400 steps each, and episodes of up to 500
+  EXPECT_EQ(near_random("short", 64), 0);  // 1,600
 }
 
 TEST_F(Troubles, APolicyStillFromTheMiddleIsNamedAndOneThatMovesLaterIsNot) {

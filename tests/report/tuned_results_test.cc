@@ -59,7 +59,7 @@ TEST_F(TunedReport, MergesTheValuesOfAnArm) {
   ASSERT_EQ(r.arms.size(), 2U);
   EXPECT_EQ(r.comparisons.at(1).result, 1);
   EXPECT_TRUE(mentions(r.notes, "edge")) << r.notes.size();
-  EXPECT_TRUE(mentions(r.notes, "16x4 (0.01)"));
+  EXPECT_TRUE(mentions(r.notes, "may lie beyond: learning_rate 0.01 in 16x4."));
   EXPECT_NE(r.answer.find("higher with N = 4"), std::string::npos) << r.answer;
 }
 
