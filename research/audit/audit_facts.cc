@@ -151,9 +151,9 @@ void count_collisions(std::span<const StreamUse> uses, RunFacts& facts) {
   }
 }
 
-void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& facts) {
-  if (logged.iterations.empty()) return;
-  facts.episode_length = logged.lengths.back();
+// Nothing with one gradient step a block: the step's approx_kl is 0 by definition.
+void add_logged_kl(const LoggedRun& logged, const Config& config, RunFacts& facts) {
+  if (config.minibatch_count() * config.update_epochs <= 1) return;
   facts.logged_kl = percentile_95(logged.approx_kls);
   for (std::size_t i = 0; i < logged.approx_kls.size(); ++i) {
     const double kl = logged.approx_kls[i];
@@ -162,6 +162,12 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
     facts.logged_kl_peak = kl;
     facts.peak_iteration = static_cast<std::int64_t>(std::clamp(iteration, 0.0, 1e15));
   }
+}
+
+void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& facts) {
+  if (logged.iterations.empty()) return;
+  facts.episode_length = logged.lengths.back();
+  add_logged_kl(logged, config, facts);
   double difference = 0.0, bound = 0.0;
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {
     const double rate = logged.learning_rates[i];

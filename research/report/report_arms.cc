@@ -25,7 +25,7 @@ void add_new(const std::string& text, std::vector<std::string>& list) {
   }
 }
 
-void count_run(const ResultRun& run, RunCounts& counts) {
+void count_run(const RunEntry& run, RunCounts& counts) {
   ++counts.all;
   ++(run.finished() ? counts.finished : run.failed() ? counts.failed : counts.pending);
 }
@@ -62,7 +62,7 @@ ReportStudy study_of(const StudyResults& results) {
   for (const ResultCell& cell : results.cells) episodes.insert(cell.eval_episodes);
   study.eval_episodes.assign(episodes.begin(), episodes.end());
   std::set<std::uint64_t> seeds;
-  for (const ResultRun& run : results.runs) {
+  for (const RunEntry& run : results.stored) {
     seeds.insert(run.seed);
     count_run(run, study.runs);
     add_new(run.revision, study.run_revisions);
@@ -372,7 +372,7 @@ std::string runs_key(const StudyReport& report, const ReportArm& arm) {
   std::string key;
   for (const int c : arm.cells) {
     const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
-    if (cell.counts.finished == 0) return "";
+    if (cell.runs_hash.empty()) return "";
     key += to_text(cell.task) + ":" + cell.runs_hash + "\n";
   }
   return key;
@@ -417,9 +417,13 @@ void describe_studies(const std::vector<StudyResults>& results, StudyReport& rep
     for (const ResultCell& cell : results[s].cells) {
       report.cells.push_back(cell_of(cell, static_cast<int>(s), task_index(cell, report.tasks)));
     }
+    const auto cell_with = [&](const RunEntry& run) -> ReportCell& {
+      return report.cells[first + static_cast<std::size_t>(run.cell)];
+    };
+    for (const RunEntry& run : results[s].stored) count_run(run, cell_with(run).counts);
     for (const ResultRun& run : results[s].runs) {
-      ReportCell& cell = report.cells[first + static_cast<std::size_t>(run.cell)];
-      count_run(run, cell.counts);
+      ReportCell& cell = cell_with(run);
+      count_run(run, cell.samples);
       if (run.finished()) cell.runs_hash += to_text(run.seed) + " " + run.parameters_hash + "\n";
     }
   }

@@ -115,13 +115,14 @@ void take_runs(const std::vector<const ResultRun*>& runs, const StepRange& range
   }
 }
 
-// With the choice of a tuned cell's value in the intervals of the score that chose it.
+// With the choice of a tuned cell's value in the intervals.
 void take_tuned_statistics(const BootstrapOptions& options, ReportCell& cell) {
   if (!cell.tuned) return;
-  const Result<Scores> scores = make_tuned({cell.tuned->candidates});
-  if (!scores.ok()) return;
-  (cell.tuned->by_evaluation ? cell.evaluation : cell.training) =
-      score_statistics(scores.value(), options);
+  for (const ReportScore score : kReportScores) {
+    const std::optional<Scores> scores = joint_scores({&cell}, score);
+    auto& summary = score == ReportScore::kTraining ? cell.training : cell.evaluation;
+    summary = scores ? std::optional(score_statistics(*scores, options)) : std::nullopt;
+  }
 }
 
 // Options that all cells of a report share.

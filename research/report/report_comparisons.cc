@@ -156,10 +156,8 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
 
 const ReportComparison* find_comparison(const StudyReport& report, int a, int b,
                                         ReportScore score) {
-  for (int* arm : {&a, &b}) {
-    const int same = report.arms[static_cast<std::size_t>(*arm)].same_runs;
-    if (same >= 0) *arm = same;
-  }
+  a = first_with_runs_of(report, a);
+  b = first_with_runs_of(report, b);
   for (const ReportComparison& c : report.comparisons) {
     if (c.score == score && c.a == std::min(a, b) && c.b == std::max(a, b)) return &c;
   }

@@ -151,8 +151,7 @@ class LineGatherer {
     std::vector<int> kept;
     std::set<int> seen;
     for (const int arm : arms) {
-      const int same = arm_at(report_, arm).same_runs;
-      if (seen.insert(same >= 0 ? same : arm).second) kept.push_back(arm);
+      if (seen.insert(first_with_runs_of(report_, arm)).second) kept.push_back(arm);
     }
     return kept;
   }
@@ -321,10 +320,7 @@ std::vector<ReportLine> gather_lines(const StudyReport& report) {
 std::vector<std::pair<int, int>> pairs_on_lines(const StudyReport& report,
                                                 const std::vector<ReportLine>& lines) {
   std::set<std::pair<int, int>> pairs;
-  const auto runs_of = [&](int arm) {
-    const int same = arm_at(report, arm).same_runs;
-    return same >= 0 ? same : arm;
-  };
+  const auto runs_of = [&](int arm) { return first_with_runs_of(report, arm); };
   for (const ReportLine& line : lines) {
     const auto add = [&](int first_arm, int second_arm) {
       if (first_arm != second_arm)
@@ -368,6 +364,8 @@ void measure_lines(int threads, StudyReport& report) {
 
 std::vector<LineCalls> count_calls(const StudyReport& report) {
   std::vector<LineCalls> all;
+  // Lines may share arms with the same runs, whose comparison counts once.
+  std::set<std::tuple<LineKind, std::string, int, std::set<int>>> counted;
   for (const ReportLine& line : report.lines) {
     auto calls = std::find_if(all.begin(), all.end(), [&](const LineCalls& c) {
       return c.kind == line.kind && c.key == line.key;
@@ -383,6 +381,9 @@ std::vector<LineCalls> count_calls(const StudyReport& report) {
       const std::optional<Outcome> found =
           outcome(report, line.arms[i], line.arms[i - 1], line.task, line.score);
       if (!found || !found->enough_runs) continue;
+      const std::set<int> runs = {first_with_runs_of(report, line.arms[i]),
+                                  first_with_runs_of(report, line.arms[i - 1])};
+      if (!counted.emplace(line.kind, line.key, line.task, runs).second) continue;
       ++calls->pairs;
       calls->later_better += found->result > 0 ? 1 : 0;
       calls->earlier_better += found->result < 0 ? 1 : 0;

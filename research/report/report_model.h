@@ -78,7 +78,10 @@ struct ReportCell {
   // Values of every key that some axis sets, or in which bases differ.
   Overrides settings;
   Overrides brought;  // values of keys that an algorithm or encoder sets, if they differ
-  RunCounts counts;
+  RunCounts counts;   // runs in the store, those of all merged cells
+  // The samples of scores: runs, or seeds of a merged cell. A seed has finished if each value that
+  // may be chosen has a score, and failed if all came to an end without that.
+  RunCounts samples;
   std::string runs_hash;  // of seeds and final parameters of the finished runs
   Estimate seconds;
   std::optional<RunStatistics> training, evaluation, area;  // none without such a score
@@ -190,6 +193,7 @@ struct ReportTwoWay {
   std::vector<std::string> values;  // least and greatest of `key`
   std::vector<std::string> levels;  // least and greatest of `other`
   std::vector<int> arms;            // [level, value]
+  std::string held;                 // what all four share, of keys that vary elsewhere
   ReportScore score = ReportScore::kEvaluation;
   std::vector<Estimate> effects;  // [level] IQM at the greatest value minus that at the least
   Estimate difference;            // effects[1] - effects[0], at 95 % over all such questions

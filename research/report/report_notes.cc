@@ -79,9 +79,10 @@ void note_teachers(const std::vector<StudyResults>& results, Notes& notes) {
   std::vector<std::string> teachers;
   for (const StudyResults& study : results) {
     const auto hashes = defined_values(study.definition, "teacher.parameters_hash");
-    for (const ResultCell& cell : study.cells) {
-      const auto hash = hashes.find(cell.name);
+    for (const RunEntry& run : study.stored) {
+      const auto hash = hashes.find(run.cell_name);
       if (hash == hashes.end()) continue;
+      const ResultCell& cell = study.cells[static_cast<std::size_t>(run.cell)];
       std::string words =
           fmt::format("{} ({})", cell.setting("teacher"), hash->second.substr(0, 8));
       const bool is_known = std::find(teachers.begin(), teachers.end(), words) != teachers.end();
@@ -93,23 +94,22 @@ void note_teachers(const std::vector<StudyResults>& results, Notes& notes) {
 
 void note_failed(const std::vector<StudyResults>& results, const StudyReport& report,
                  Notes& notes) {
-  std::vector<std::string> cells;
+  std::vector<std::string> cells, unscored;
   for (const ReportCell& cell : report.cells) {
-    if (cell.counts.failed > 0) {
-      cells.push_back(fmt::format("{} of {}", cell.counts.failed, cell_words(report, cell)));
-    }
+    if (cell.counts.failed == 0) continue;
+    (cell.samples.failed > 0 ? cells : unscored)
+        .push_back(fmt::format("{} of {}", cell.counts.failed, cell_words(report, cell)));
   }
   add_list(
       "Runs that failed are excluded from all statistics, so their cells look better than they "
       "are: {}.",
       cells, notes);
+  add_list("Runs that failed with values or seeds that no score uses: {}.", unscored, notes);
   Notes details;
   for (const StudyResults& study : results) {
-    for (const ResultRun& run : study.runs) {
+    for (const RunEntry& run : study.stored) {
       if (!run.failed()) continue;
-      details.push_back(fmt::format("Failed: {}, seed {}: {}",
-                                    study.cells[static_cast<std::size_t>(run.cell)].name, run.seed,
-                                    run.error));
+      details.push_back(fmt::format("Failed: {}, seed {}: {}", run.cell_name, run.seed, run.error));
     }
   }
   add_details(details, "runs failed", notes);
@@ -182,7 +182,7 @@ void note_uncounted(const StudyReport& report, Notes& notes) {
 void note_few_runs(const StudyReport& report, Notes& notes) {
   int fewest = 0;
   for (const ReportCell& cell : report.cells) {
-    const int runs = cell.counts.finished;
+    const int runs = cell.samples.finished;
     if (runs > 0 && (fewest == 0 || runs < fewest)) fewest = runs;
   }
   if (fewest == 0 || fewest >= 5) return;
@@ -203,18 +203,21 @@ void note_tuned(const StudyReport& report, Notes& notes) {
   if (report.tuned.empty()) return;
   notes.push_back(fmt::format(
       "{} is chosen for each arm on most of the seeds and scored on the others, in turn. Intervals "
-      "include the choice's noise, bands of curves do not.",
+      "of scores include the choice's noise, those of areas and curves do not.",
       fmt::join(report.tuned, ", ")));
   std::vector<std::string> edges, left_out;
   for (const ReportCell& cell : report.cells) {
     if (!cell.tuned) continue;
     const std::string name = cell_words(report, cell);
+    // Values of several keys name them.
+    const std::string key = cell.tuned->keys.size() == 1 ? cell.tuned->keys.front() + " " : "";
     if (cell.tuned->at_edge) {
-      edges.push_back(fmt::format("{} ({})", name,
+      edges.push_back(fmt::format("{} ({}{})", name, key,
                                   cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)]));
     }
     if (!cell.tuned->left_out.empty()) {
-      left_out.push_back(fmt::format("{} ({})", name, fmt::join(cell.tuned->left_out, ", ")));
+      left_out.push_back(
+          fmt::format("{} ({}{})", name, key, fmt::join(cell.tuned->left_out, ", ")));
     }
   }
   add_list("The best value is at an edge of those tried, so a better one may lie beyond: {}.",
@@ -259,12 +262,12 @@ std::string trouble_words(const StudyReport& report, const ReportTrouble& troubl
   const std::string steps = with_commas(std::llround(trouble.step));
   switch (trouble.kind) {
     case TroubleKind::kFailed:
-      return fmt::format("{} ({} of {})", name, cell.counts.failed,
-                         cell.counts.failed + cell.counts.finished);
+      return fmt::format("{} ({} of {})", name, cell.samples.failed,
+                         cell.samples.failed + cell.samples.finished);
     case TroubleKind::kAtRandom:
-      return fmt::format("{}, {} while random actions get {:.4g}", name,
-                         estimate_words(trouble.after),
-                         report.tasks[static_cast<std::size_t>(cell.task)].random_score);
+      return fmt::format("{}, {} ({:.4g} to {:.4g})", name, estimate_words(trouble.after),
+                         report.tasks[static_cast<std::size_t>(cell.task)].random_score,
+                         report.tasks[static_cast<std::size_t>(cell.task)].reference_score);
     case TroubleKind::kCollapsed:
       return fmt::format("{}, {} after {} steps and {} at the end", name,
                          estimate_words(trouble.before), steps, estimate_words(trouble.after));
@@ -277,11 +280,19 @@ std::string trouble_words(const StudyReport& report, const ReportTrouble& troubl
 
 void note_troubles(const StudyReport& report, Notes& notes) {
   const std::pair<TroubleKind, std::string> sentences[] = {
-      {TroubleKind::kFailed, "At least half of the runs failed, and the rest is a selection: {}."},
-      {TroubleKind::kAtRandom, "Did not learn, not better than random actions: {}."},
+      {TroubleKind::kFailed,
+       report.tuned.empty() ? "At least half of the runs failed, and the rest is a selection: {}."
+                            : "At least half of the runs, or of the seeds with some value, failed, "
+                              "and the rest is a "
+                              "selection: {}."},
+      {TroubleKind::kAtRandom,
+       fmt::format("Learnt next to nothing, at most {:g} % of the way from random actions to the "
+                   "reference: {{}}.",
+                   100.0 * kNearRandom)},
       {TroubleKind::kCollapsed, "Learnt and lost it again, so the last score is not the best: {}."},
       {TroubleKind::kStill,
-       fmt::format("The policy stopped changing (KL of updates below {:.0e} to the end): {{}}.",
+       fmt::format("The policy hardly changed any more (all updates up to the end, together, moved "
+                   "it by a KL below {:g}): {{}}.",
                    kStillKl)}};
   for (const auto& [kind, sentence] : sentences) {
     std::vector<std::string> cells;
@@ -298,6 +309,17 @@ void note_troubles(const StudyReport& report, Notes& notes) {
   if (constants.empty()) return;
   notes.push_back(fmt::format("Equal in all arms at all steps, and not drawn: {}.",
                               list_words(constants, constants.size())));
+}
+
+void note_hidden_updates(const StudyReport& report, Notes& notes) {
+  std::vector<std::string> cells;
+  for (const ReportCell& cell : report.cells) {
+    if (hides_updates(cell)) cells.push_back(cell_words(report, cell));
+  }
+  add_list(
+      "With one gradient step a block, ratios are 1 by definition, so that KL, clipped share "
+      "and effective sample size say nothing: {}.",
+      cells, notes);
 }
 
 template <class Member>
@@ -337,7 +359,7 @@ void note_seeds(const StudyReport& report, Notes& notes) {
     if (!arm.normalised || !arm.normalised->training) continue;
     int most = 0;
     for (const int cell : arm.cells) {
-      most = std::max(most, report.cells[static_cast<std::size_t>(cell)].counts.finished);
+      most = std::max(most, report.cells[static_cast<std::size_t>(cell)].samples.finished);
     }
     const auto used =
         arm.normalised->training->iqm.count / static_cast<std::int64_t>(report.tasks.size());
@@ -373,6 +395,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   note_tuned(report, notes);
   note_chance(report, notes);
   note_troubles(report, notes);
+  note_hidden_updates(report, notes);
   note_scores(report, notes);
   note_unended(report, notes);
   note_same_runs(report, notes);

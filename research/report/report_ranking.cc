@@ -74,8 +74,7 @@ std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, in
                                ReportScore score) {
   const ReportComparison* c = find_comparison(report, arm, other, score);
   if (c == nullptr) return std::nullopt;
-  const int same = ranked_arm(report, arm).same_runs;
-  const bool is_a = c->a == (same >= 0 ? same : arm);
+  const bool is_a = c->a == first_with_runs_of(report, arm);
   if (task < 0 || c->by_task.empty()) {
     return seen_from(is_a, c->probability, c->result, c->enough_runs);
   }

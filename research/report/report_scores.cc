@@ -17,46 +17,54 @@ bool alike(std::int64_t a, std::int64_t b) { return 100 * std::abs(a - b) <= std
 
 using SeedScores = std::map<std::uint64_t, std::vector<double>>;  // [tasks] by seed
 
-bool is_tuned(const ReportCell& cell, ReportScore score) {
-  return cell.tuned && cell.tuned->by_evaluation == (score == ReportScore::kEvaluation);
+// The scores of a tuned cell's candidates at a seed of its choice; empty unless all have one.
+std::vector<double> candidate_scores(const TunedChoice& choice, int seed, ReportScore score) {
+  const Candidates& all = choice.candidates;
+  const bool chose = choice.by_evaluation == (score == ReportScore::kEvaluation);
+  std::vector<double> scores;
+  for (int c = 0; c < all.count; ++c) {
+    scores.push_back((chose ? all.scores : choice.others)[all.place(c, seed)]);
+    if (!std::isfinite(scores.back())) return {};
+  }
+  return scores;
 }
 
-bool is_tuned(const StudyReport& report, const ReportArm& arm, const std::vector<int>& tasks,
-              ReportScore score) {
-  return std::any_of(tasks.begin(), tasks.end(),
-                     [&](int task) { return is_tuned(*cell_on(report, arm, task), score); });
+// The scores of a cell's runs, or in a tuned cell of the seeds at which all candidates have one.
+void add_scores(const ReportCell& cell, ReportScore score, SeedScores& by_seed) {
+  for (const ReportRun& run : cell.runs) {
+    if (!std::isfinite(run.score(score))) continue;
+    if (cell.tuned) {
+      const int place = cell.tuned->place(run.seed);
+      if (place < 0 || candidate_scores(*cell.tuned, place, score).empty()) continue;
+    }
+    by_seed[run.seed].push_back(run.score(score));
+  }
 }
 
 // A cell that is not tuned has one candidate.
 Candidates candidates_of(const ReportCell& cell, ReportScore score, const SeedScores& seeds,
                          std::size_t place) {
-  Candidates out{1, static_cast<int>(seeds.size()), {}};
-  if (!is_tuned(cell, score)) {
+  const auto count = static_cast<int>(seeds.size());
+  Candidates out{1, count, {}};
+  if (!cell.tuned) {
     for (const auto& [seed, values] : seeds) out.scores.push_back(values[place]);
     return out;
   }
   const TunedChoice& choice = *cell.tuned;
   out.count = choice.candidates.count;
-  for (int c = 0; c < out.count; ++c) {
-    for (const auto& [seed, values] : seeds) {
-      const auto found = std::lower_bound(choice.seeds.begin(), choice.seeds.end(), seed);
-      out.scores.push_back(
-          choice.candidates.score(c, static_cast<int>(found - choice.seeds.begin())));
+  out.scores.resize(static_cast<std::size_t>(out.count) * seeds.size());
+  out.basis.resize(out.scores.size());
+  int s = 0;
+  for (const auto& [seed, values] : seeds) {
+    const int own = choice.place(seed);
+    const std::vector<double> scores = candidate_scores(choice, own, score);
+    for (int c = 0; c < out.count; ++c) {
+      out.scores[out.place(c, s)] = scores[static_cast<std::size_t>(c)];
+      out.basis[out.place(c, s)] = choice.candidates.score(c, own);
     }
+    ++s;
   }
   return out;
-}
-
-std::optional<Scores> tuned_scores(const StudyReport& report, const ReportArm& arm,
-                                   const std::vector<int>& tasks, ReportScore score,
-                                   const SeedScores& seeds) {
-  std::vector<Candidates> by_task;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    by_task.push_back(candidates_of(*cell_on(report, arm, tasks[i]), score, seeds, i));
-  }
-  Result<Scores> scores = make_tuned(std::move(by_task));
-  if (!scores.ok()) return std::nullopt;
-  return scores.take();
 }
 
 // A ratio of at least 1: "4 % more", "17 times".
@@ -76,6 +84,11 @@ const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int t
   return nullptr;
 }
 
+int first_with_runs_of(const StudyReport& report, int arm) {
+  const int same = report.arms[static_cast<std::size_t>(arm)].same_runs;
+  return same >= 0 ? same : arm;
+}
+
 std::vector<double> cell_scores(const ReportCell& cell, ReportScore score) {
   std::vector<double> scores;
   for (const ReportRun& run : cell.runs) {
@@ -84,27 +97,37 @@ std::vector<double> cell_scores(const ReportCell& cell, ReportScore score) {
   return scores;
 }
 
-std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
-                                 const std::vector<int>& tasks, ReportScore score) {
+std::optional<Scores> joint_scores(const std::vector<const ReportCell*>& cells, ReportScore score) {
   SeedScores by_seed;
-  for (const int task : tasks) {
-    const ReportCell* cell = cell_on(report, arm, task);
-    if (cell == nullptr) return std::nullopt;
-    for (const ReportRun& run : cell->runs) {
-      if (std::isfinite(run.score(score))) by_seed[run.seed].push_back(run.score(score));
+  for (const ReportCell* cell : cells) add_scores(*cell, score, by_seed);
+  std::erase_if(by_seed, [&](const auto& entry) { return entry.second.size() != cells.size(); });
+  if (by_seed.empty()) return std::nullopt;
+  const bool tuned =
+      std::any_of(cells.begin(), cells.end(), [](const auto* cell) { return cell->tuned; });
+  if (tuned && by_seed.size() >= 2) {
+    std::vector<Candidates> by_task;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      by_task.push_back(candidates_of(*cells[i], score, by_seed, i));
     }
+    Result<Scores> scores = make_tuned(std::move(by_task));
+    if (!scores.ok()) return std::nullopt;
+    return scores.take();
   }
-  std::erase_if(by_seed, [&](const auto& entry) { return entry.second.size() != tasks.size(); });
-  if (by_seed.size() >= 2 && is_tuned(report, arm, tasks, score)) {
-    return tuned_scores(report, arm, tasks, score, by_seed);
-  }
-  Scores scores{0, static_cast<int>(tasks.size()), {}};
+  Scores scores{static_cast<int>(by_seed.size()), static_cast<int>(cells.size()), {}};
   for (const auto& [seed, values] : by_seed) {
-    ++scores.runs;
     scores.values.insert(scores.values.end(), values.begin(), values.end());
   }
-  if (scores.runs == 0) return std::nullopt;
   return scores;
+}
+
+std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
+                                 const std::vector<int>& tasks, ReportScore score) {
+  std::vector<const ReportCell*> cells;
+  for (const int task : tasks) {
+    cells.push_back(cell_on(report, arm, task));
+    if (cells.back() == nullptr) return std::nullopt;
+  }
+  return joint_scores(cells, score);
 }
 
 Equality equality(const ReportCell& a, const ReportCell& b) {

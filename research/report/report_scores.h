@@ -12,11 +12,19 @@ namespace broadloom {
 // The cell of an arm on a task, or nullptr.
 const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int task);
 
+// The first arm with the very same runs as this one, which may be itself. Arms that share runs are
+// one sample.
+int first_with_runs_of(const StudyReport& report, int arm);
+
 // Finite scores of a cell's finished runs, in order.
 std::vector<double> cell_scores(const ReportCell& cell, ReportScore score);
 
-// Scores of an arm on the given tasks, which it must have. With several tasks, only seeds with a
-// score on each. Nothing if no run remains.
+// Scores of cells on different tasks; with several, only of seeds with a score on each. In a tuned
+// cell, such a seed has a score of every candidate, and the choice is part of the scores, also of
+// those that it does not go by. Nothing if no run remains.
+std::optional<Scores> joint_scores(const std::vector<const ReportCell*>& cells, ReportScore score);
+
+// The same of an arm's cells on these tasks; nothing if it lacks one.
 std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
                                  const std::vector<int>& tasks, ReportScore score);
 

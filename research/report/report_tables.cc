@@ -82,6 +82,7 @@ ReportTable cells_table(const StudyReport& report) {
                     {},
                     ""};
   if (!report.tuned.empty()) {
+    table.columns.emplace_back("seeds with every value");
     table.columns.push_back(fmt::format("best {}", fmt::join(report.tuned, ", ")));
   }
   if (report.tasks.size() > 1) table.columns.emplace_back("task");
@@ -89,8 +90,10 @@ ReportTable cells_table(const StudyReport& report) {
     const auto& summary = cell->summary(score);
     table.rows.push_back({arm_at(report, cell->arm).name, runs_words(cell->counts),
                           summary ? estimate_words(summary->iqm) : "-",
-                          cell->counts.finished > 0 ? estimate_words(cell->seconds) : "-"});
+                          cell->seconds.count > 0 ? estimate_words(cell->seconds) : "-"});
     if (!report.tuned.empty()) {
+      const RunCounts& seeds = cell->samples;
+      table.rows.back().push_back(fmt::format("{} of {}", seeds.finished, seeds.all));
       table.rows.back().push_back(cell->tuned ? choice_words(*cell->tuned) : "-");
     }
     if (report.tasks.size() > 1) table.rows.back().push_back(task_words(report, {task}));
@@ -134,7 +137,7 @@ ReportTable ranking_table(const StudyReport& report, const ReportRanking& rankin
 }
 
 ReportTable line_table(const StudyReport& report, const ReportLine& line) {
-  const std::string held = held_words(report, line);
+  const std::string held = held_words(report, line.arms);
   ReportTable table{
       fmt::format("{}{} on {}", key_words(line.kind, line.key), held.empty() ? "" : " at " + held,
                   task_words(report, {line.task})),

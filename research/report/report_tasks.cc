@@ -87,10 +87,12 @@ Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
     }
     found = found || !cells.empty();
     study.cells = std::move(cells);
-    std::erase_if(study.runs, [&](const ResultRun& run) {
-      return place[static_cast<std::size_t>(run.cell)] < 0;
-    });
-    for (ResultRun& run : study.runs) run.cell = place[static_cast<std::size_t>(run.cell)];
+    const auto keep = [&](auto& runs) {
+      for (RunEntry& run : runs) run.cell = place[static_cast<std::size_t>(run.cell)];
+      std::erase_if(runs, [](const RunEntry& run) { return run.cell < 0; });
+    };
+    keep(study.runs);
+    keep(study.stored);
   }
   std::erase_if(results, [](const StudyResults& study) { return study.cells.empty(); });
   if (found) return {};

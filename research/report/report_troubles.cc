@@ -13,8 +13,7 @@ namespace broadloom {
 namespace {
 
 constexpr char kKlKey[] = "approx_kl";
-constexpr double kNearRandom = 0.05;  // share of the way from random to reference
-constexpr double kLargeLoss = 0.5;    // share of the gain
+constexpr double kLargeLoss = 0.5;  // share of the gain
 constexpr std::size_t kFewestPoints = 5;
 constexpr double kStillFrom = 2.0 / 3.0;  // share of the run
 
@@ -26,8 +25,10 @@ const ReportCurve* curve_of_key(const ReportCell& cell, const std::string& key) 
 
 std::optional<ReportTrouble> at_random(const StudyReport& report, const ReportCell& cell, int c) {
   const ReportTask& task = report.tasks[static_cast<std::size_t>(cell.task)];
-  const std::optional<RunStatistics>& summary = cell.summary(main_score(report));
-  if (!summary || !task.why_not.empty() || cell.counts.finished < 2) return std::nullopt;
+  const ReportScore score = main_score(report);
+  if (score == ReportScore::kTraining && leaves_out_episodes(report, cell)) return std::nullopt;
+  const std::optional<RunStatistics>& summary = cell.summary(score);
+  if (!summary || !task.why_not.empty() || cell.samples.finished < 2) return std::nullopt;
   const double level = task.random_score + kNearRandom * (task.reference_score - task.random_score);
   if (!(summary->iqm.high <= level)) return std::nullopt;
   return ReportTrouble{TroubleKind::kAtRandom, c, 0.0, {}, summary->iqm};
@@ -45,7 +46,7 @@ const ReportCurve* learning_curve(const StudyReport& report, const ReportCell& c
 
 std::optional<ReportTrouble> collapsed(const StudyReport& report, const ReportCell& cell, int c) {
   const ReportCurve* curve = learning_curve(report, cell);
-  if (curve == nullptr || cell.counts.finished < 2) return std::nullopt;
+  if (curve == nullptr || cell.samples.finished < 2) return std::nullopt;
   const auto peak =
       std::max_element(curve->iqm.begin(), curve->iqm.end(),
                        [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
@@ -63,24 +64,55 @@ std::optional<ReportTrouble> collapsed(const StudyReport& report, const ReportCe
   return ReportTrouble{TroubleKind::kCollapsed, c, step, *peak, end};
 }
 
+// approx_kl is a mean over the S steps of an update, each of which sees only the steps before it.
+// On a straight path the KL grows as the square of the steps, so the whole update's is this many
+// times as large. S is at least 2.
+double whole_update(const ReportCell& cell) {
+  const double planned =
+      static_cast<double>(cell.gradient_steps) / static_cast<double>(cell.iterations);
+  // target_kl may stop epochs, and the factor is largest for two steps.
+  const double steps = cell.counted ? planned : 2.0;
+  return 6.0 * steps * steps / ((steps - 1.0) * (2.0 * steps - 1.0));
+}
+
+// The earliest step after which the policy stands still. Square roots of KLs add up as lengths do,
+// so the square of their sum bounds the KL of all updates together. Noise of single updates is not
+// averaged out: the upper end of each interval counts.
 std::optional<ReportTrouble> still(const ReportCell& cell, int c) {
   const ReportCurve* curve = curve_of_key(cell, kKlKey);
   if (curve == nullptr || curve->iqm.size() < kFewestPoints) return std::nullopt;
-  std::size_t first = curve->iqm.size();
-  while (first > 0 && std::abs(curve->iqm[first - 1].value) < kStillKl) --first;
-  if (first == curve->iqm.size()) return std::nullopt;
-  const double step = first == 0 ? 0.0 : curve->positions[first];
-  if (step > kStillFrom * static_cast<double>(cell.environment_steps)) return std::nullopt;
-  return ReportTrouble{TroubleKind::kStill, c, step, {}, curve->iqm.back()};
+  if (hides_updates(cell)) return std::nullopt;
+  const double factor = whole_update(cell);
+  const auto all_steps = static_cast<double>(cell.environment_steps);
+  const double updates_a_step = static_cast<double>(cell.iterations) / all_steps;
+  const auto length = [&](std::size_t point) {
+    const Estimate& kl = curve->iqm[point];
+    return std::sqrt(factor * std::abs(std::isfinite(kl.high) ? kl.high : kl.value));
+  };
+  double moved = 0.0, from = all_steps;
+  for (std::size_t next = curve->iqm.size(); next-- > 0;) {
+    const double begin = next > 0 ? curve->positions[next - 1] : 0.0;
+    // The longest update at either end stands for all in between, also up to the run's end.
+    const double longest = std::max(length(next), length(next > 0 ? next - 1 : next));
+    moved += longest * updates_a_step * (from - begin);
+    if (!(moved * moved < kStillKl)) break;
+    from = begin;
+  }
+  if (from > kStillFrom * all_steps) return std::nullopt;
+  return ReportTrouble{TroubleKind::kStill, c, from, {}, curve->iqm.back()};
 }
 
 }  // namespace
+
+bool hides_updates(const ReportCell& cell) {
+  return curve_of_key(cell, kKlKey) != nullptr && cell.gradient_steps < 2 * cell.iterations;
+}
 
 std::vector<ReportTrouble> find_troubles(const StudyReport& report) {
   std::vector<ReportTrouble> found;
   for (int c = 0; c < static_cast<int>(report.cells.size()); ++c) {
     const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
-    const RunCounts& runs = cell.counts;
+    const RunCounts& runs = cell.samples;
     std::optional<ReportTrouble> broken;
     if (runs.failed > 0 && 2 * runs.failed >= runs.failed + runs.finished) {
       broken = ReportTrouble{TroubleKind::kFailed, c, 0.0, {}, {}};

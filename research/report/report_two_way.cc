@@ -102,7 +102,15 @@ bool has_enough_runs(const StudyReport& report, const ReportTwoWay& question) {
   });
 }
 
-// Questions without their numbers; each four arms once.
+// The arms, each as the first one with its runs.
+std::set<int> distinct_runs(const StudyReport& report, const std::vector<int>& arms) {
+  std::set<int> distinct;
+  for (const int arm : arms) distinct.insert(first_with_runs_of(report, arm));
+  return distinct;
+}
+
+// Questions without their numbers; each four sets of runs once. Two arms with the same runs are not
+// two samples.
 std::vector<ReportTwoWay> questions_of(const StudyReport& report) {
   std::vector<ReportTwoWay> questions;
   std::set<std::pair<int, std::set<int>>> seen;
@@ -125,7 +133,8 @@ std::vector<ReportTwoWay> questions_of(const StudyReport& report) {
         question.arms.push_back(grid.lines[level]->arms[value]);
       }
     }
-    const std::set<int> arms(question.arms.begin(), question.arms.end());
+    question.held = held_words(report, question.arms);
+    const std::set<int> arms = distinct_runs(report, question.arms);
     if (arms.size() < 4 || !has_enough_runs(report, question)) continue;
     if (seen.emplace(line.task, arms).second) questions.push_back(std::move(question));
   }
@@ -175,9 +184,10 @@ std::string level_words(const std::string& key, const std::string& value) {
 std::string sentence_of(const StudyReport& report, const ReportTwoWay& question) {
   const std::string key = key_words(question.kind, question.key);
   const std::string other = key_words(LineKind::kWidth, question.other);
-  const std::string start = report.tasks.size() > 1
-                                ? fmt::format("On {}, the", task_words(report, {question.task}))
-                                : "The";
+  std::vector<std::string> where;
+  if (report.tasks.size() > 1) where.push_back("On " + task_words(report, {question.task}));
+  if (!question.held.empty()) where.push_back((where.empty() ? "At " : "at ") + question.held);
+  const std::string start = where.empty() ? "The" : fmt::format("{}, the", fmt::join(where, " "));
   const std::string found =
       question.depends
           ? fmt::format("{} effect of {} depends on {}", start, key, other)

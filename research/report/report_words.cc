@@ -108,25 +108,28 @@ std::string value_words(const ReportLine& line, std::size_t place) {
   return key_words(line.kind, line.key) + (line.kind == LineKind::kSetting ? "=" : " = ") + value;
 }
 
-std::string held_words(const StudyReport& report, const ReportLine& line) {
+std::string held_words(const StudyReport& report, const std::vector<int>& arms) {
   const auto arm = [&](int a) -> const ReportArm& {
     return report.arms[static_cast<std::size_t>(a)];
   };
-  const ReportArm& first = arm(line.arms.front());
+  const ReportArm& first = arm(arms.front());
+  const auto shared = [&](std::int64_t ReportArm::*count) {
+    return std::all_of(arms.begin(), arms.end(),
+                       [&](int a) { return arm(a).*count == first.*count; });
+  };
   const bool shapes_vary =
       std::any_of(report.arms.begin(), report.arms.end(), [&](const ReportArm& other) {
         return other.num_envs != first.num_envs || other.num_steps != first.num_steps;
       });
+  const bool same_width = shared(&ReportArm::num_envs), same_length = shared(&ReportArm::num_steps);
   std::vector<std::string> held;
-  if (line.kind == LineKind::kWidthOfBatch) held.push_back("B = " + with_commas(line.fixed));
-  if (line.kind == LineKind::kWidth) held.push_back("T = " + with_commas(line.fixed));
-  if (line.kind == LineKind::kLength) held.push_back("N = " + with_commas(line.fixed));
-  if (held.empty() && shapes_vary) {
-    held.push_back(
-        fmt::format("N = {}, T = {}", with_commas(first.num_envs), with_commas(first.num_steps)));
+  if (shapes_vary && same_width) held.push_back("N = " + with_commas(first.num_envs));
+  if (shapes_vary && same_length) held.push_back("T = " + with_commas(first.num_steps));
+  if (shapes_vary && held.empty() && shared(&ReportArm::batch_size)) {
+    held.push_back("B = " + with_commas(first.batch_size));
   }
   for (const auto& setting : first.settings) {
-    const bool by_all = std::all_of(line.arms.begin(), line.arms.end(), [&](int a) {
+    const bool by_all = std::all_of(arms.begin(), arms.end(), [&](int a) {
       const Overrides& settings = arm(a).settings;
       return std::find(settings.begin(), settings.end(), setting) != settings.end();
     });

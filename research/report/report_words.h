@@ -37,8 +37,8 @@ std::string key_words(LineKind kind, const std::string& key);
 // One value on a line: "N = 8", "learning_rate=0.001", or a variant's settings.
 std::string value_words(const ReportLine& line, std::size_t place);
 
-// Values that all arms of a line share, of keys that vary elsewhere: "B = 64, clip_vloss=true"; ""
+// Values that all of these arms share, of keys that vary elsewhere: "B = 64, clip_vloss=true"; ""
 // for none.
-std::string held_words(const StudyReport& report, const ReportLine& line);
+std::string held_words(const StudyReport& report, const std::vector<int>& arms);
 
 }  // namespace broadloom

@@ -282,6 +282,7 @@ Json two_way_json(const ReportTwoWay& t) {
           {"values", t.values},
           {"levels", t.levels},
           {"arms", t.arms},
+          {"held", t.held},
           {"score", score_name(t.score)},
           {"effects", estimates(t.effects)},
           {"difference", estimate_json(t.difference)},

@@ -38,7 +38,7 @@ double comparison_draws(const StudyReport& report) {
   const double pairs =
       std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 16.0 * arms));
   double runs = 0.0;
-  for (const ReportStudy& study : report.studies) runs += study.runs.finished;
+  for (const ReportCell& cell : report.cells) runs += cell.samples.finished;
   constexpr double kSides = 2.0, kKinds = 2.0;
   const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and for each task
   return pairs * kSides * kKinds * times * runs / std::max(1.0, arms);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -83,7 +84,10 @@ class StoreReader {
     BROADLOOM_TRY(read_points());
     BROADLOOM_TRY(read_metrics());
     BROADLOOM_TRY(read_evaluations());
-    for (ResultRun& run : out_.runs) run.training_return = last_return(run);
+    for (ResultRun& run : out_.runs) {
+      run.training_return = last_return(run);
+      out_.stored.push_back(static_cast<const RunEntry&>(run));
+    }
     return std::move(out_);
   }
 
@@ -160,6 +164,7 @@ class StoreReader {
           ResultRun run;
           run.cell = cell->second;
           run.seed = static_cast<std::uint64_t>(row.integer(2));
+          run.cell_name = out_.cells[static_cast<std::size_t>(run.cell)].name;
           run.status = row.text(3);
           run.error = row.text(4);
           run.version = row.text(5);
@@ -259,6 +264,11 @@ Status check_begun(Database& database, const std::string& path) {
 }
 
 }  // namespace
+
+int TunedChoice::place(std::uint64_t seed) const {
+  const auto found = std::lower_bound(seeds.begin(), seeds.end(), seed);
+  return found == seeds.end() || *found != seed ? -1 : static_cast<int>(found - seeds.begin());
+}
 
 std::string ResultCell::setting(const std::string& key) const {
   const auto found = settings.find(key);

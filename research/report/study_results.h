@@ -20,12 +20,16 @@ struct TunedChoice {
   std::vector<std::string> values;    // of each candidate: "0.001", or "key=0.001 other=2"
   std::vector<std::string> left_out;  // values with more failed runs than others
   bool by_evaluation = false;         // candidates have evaluation returns, else training returns
-  std::vector<std::uint64_t> seeds;   // with a score of every candidate
+  std::vector<std::uint64_t> seeds;   // with a score of every candidate, ascending
   Candidates candidates;
+  std::vector<double> others;   // [count, seeds] the scores that did not choose; NaN: none
   std::vector<int> chosen;      // [seeds] the candidate that scores the seed
   int best = 0;                 // the candidate with the highest mean over all seeds
   std::vector<bool> like_best;  // [candidates] no significant difference from that one
   bool at_edge = false;         // the best is the least or largest value that was tried
+
+  // The index of a seed in `seeds`; -1: not there.
+  int place(std::uint64_t seed) const;
 };
 
 // Whether results are compared by evaluations or by training returns. Add each cell with runs.
@@ -65,14 +69,22 @@ struct ResultCell {
   std::string setting(const std::string& key) const;
 };
 
-// One run. Finished runs have a learning curve: values[key] has a number for each of `steps`, NaN
-// if nothing was reported.
-struct ResultRun {
+// A run as its store lists it, without its numbers.
+struct RunEntry {
   int cell = 0;  // index
   std::uint64_t seed = 0;
-  std::string status;  // pending, finished or failed
+  std::string cell_name;  // of its cell in the store
+  std::string status;     // pending, finished or failed
   std::string error, parameters_hash, version, revision, isa, hardware;
-  double seconds = 0.0;       // of training; NaN: unknown
+  double seconds = 0.0;  // of training; NaN: unknown
+
+  bool finished() const { return status == "finished"; }
+  bool failed() const { return status == "failed"; }
+};
+
+// One run. Finished runs have a learning curve: values[key] has a number for each of `steps`, NaN
+// if nothing was reported.
+struct ResultRun : RunEntry {
   std::vector<double> steps;  // environment steps, ascending
   // For each of `steps`: the step of its report, in wide blocks up to a block earlier, and the
   // seconds of training until then.
@@ -83,9 +95,6 @@ struct ResultRun {
   std::vector<double> evaluations;   // mean returns at these steps
   double training_return = 0.0;      // the last episodic_return; NaN: none
   double evaluation_return = 0.0;    // of the last evaluation; NaN: none
-
-  bool finished() const { return status == "finished"; }
-  bool failed() const { return status == "failed"; }
 };
 
 // Settings of a cell whose store does not have them: the default, or what older programs did.
@@ -98,7 +107,10 @@ struct StudyResults {
   int part = 1, parts = 1;
   std::string version, revision, created;
   std::vector<ResultCell> cells;
-  std::vector<ResultRun> runs;  // in the order of the study, including pending ones
+  // In the order of the study, including pending ones. tune_results() replaces those of merged
+  // cells by one for each seed.
+  std::vector<ResultRun> runs;
+  std::vector<RunEntry> stored;  // all runs of the store, in any case
 };
 
 // Reads a store's state at one moment, even while a runner works on it. Takes no lock and changes

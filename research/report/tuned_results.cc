@@ -57,6 +57,9 @@ class Tuner {
     StudyResults out = study_;
     out.cells.clear();
     out.runs.clear();
+    for (RunEntry& run : out.stored) {
+      run.cell = static_cast<int>(group_of_[static_cast<std::size_t>(run.cell)]);
+    }
     for (const TunedGroup& group : groups_) {
       if (group.cells.size() == 1) {
         keep(group, out);
@@ -70,7 +73,6 @@ class Tuner {
  private:
   Status gather() {
     std::map<std::map<std::string, std::string>, std::size_t> places;
-    std::vector<std::size_t> group_of;
     for (std::size_t c = 0; c < study_.cells.size(); ++c) {
       std::map<std::string, std::string> rest = study_.cells[c].settings;
       for (const std::string& key : keys_) rest.erase(key);
@@ -79,10 +81,10 @@ class Tuner {
       TunedGroup& group = groups_[place->second];
       if (!is_new) BROADLOOM_TRY(check_same_steps(group.cells.front(), static_cast<int>(c)));
       group.cells.push_back(static_cast<int>(c));
-      group_of.push_back(place->second);
+      group_of_.push_back(place->second);
     }
     for (const ResultRun& run : study_.runs) {
-      TunedGroup& group = groups_[group_of[static_cast<std::size_t>(run.cell)]];
+      TunedGroup& group = groups_[group_of_[static_cast<std::size_t>(run.cell)]];
       if (std::find(group.seeds.begin(), group.seeds.end(), run.seed) == group.seeds.end()) {
         group.seeds.push_back(run.seed);
       }
@@ -112,6 +114,9 @@ class Tuner {
 
   double score_of(const ResultRun& run) const {
     return evaluations_ ? run.evaluation_return : run.training_return;
+  }
+  double other_score_of(const ResultRun& run) const {
+    return evaluations_ ? run.training_return : run.evaluation_return;
   }
   bool has_score(const ResultRun& run) const {
     return run.finished() && std::isfinite(score_of(run));
@@ -206,7 +211,9 @@ class Tuner {
     for (const int c : cells) {
       choice.values.push_back(value_text(cell(c), choice.keys));
       for (const std::uint64_t seed : choice.seeds) {
-        all.scores.push_back(score_of(*run_of(group, seed, c)));
+        const ResultRun& run = *run_of(group, seed, c);
+        all.scores.push_back(score_of(run));
+        choice.others.push_back(other_score_of(run));
       }
     }
     for (const int c : group.cells) {
@@ -294,6 +301,7 @@ class Tuner {
   bool evaluations_;
   const StudyResults& study_;
   std::vector<TunedGroup> groups_;
+  std::vector<std::size_t> group_of_;  // of each cell
 };
 
 bool varies(const StudyResults& study, const std::string& key) {

@@ -1,5 +1,5 @@
 // Merges cells that differ in tuned keys alone, such as the learning rate, so that each arm is
-// compared with the value that suits it.
+// compared with the value that suits it. StudyResults::stored keeps all runs of the store.
 //
 // The value is chosen and scored by cross-fitting over seeds (research/stats/tuned_scores.h). The
 // merged cell has one run a seed: the run of the value that the other seeds chose.

@@ -36,7 +36,8 @@ Result<Scores> make_tuned(std::vector<Candidates> by_task) {
   for (const Candidates& task : by_task) {
     const auto expected =
         static_cast<std::size_t>(std::max(0, task.count)) * static_cast<std::size_t>(task.seeds);
-    if (task.seeds == scores.runs && task.seeds >= 2 && task.scores.size() == expected) continue;
+    const bool fits = task.scores.size() == expected && task.choosing().size() == expected;
+    if (task.seeds == scores.runs && task.seeds >= 2 && fits) continue;
     return Status(ErrorKind::kMismatch,
                   fmt::format("a tuned arm has {} candidates with {} seeds and {} scores; expected "
                               "at least 2 seeds, as many for each task, and a score of each",
@@ -78,8 +79,9 @@ Status check_scores(const Scores& scores) {
     }
   }
   for (const Candidates& task : scores.tuned) {
-    for (const double score : task.scores) {
-      if (std::isfinite(score)) continue;
+    const auto finite = [](double score) { return std::isfinite(score); };
+    if (!std::all_of(task.scores.begin(), task.scores.end(), finite) ||
+        !std::all_of(task.basis.begin(), task.basis.end(), finite)) {
       return Status(ErrorKind::kNumeric,
                     "a candidate of a tuned arm has a score that is not finite; leave the "
                     "candidate out, or the seed for all candidates");

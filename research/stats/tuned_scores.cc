@@ -10,15 +10,19 @@
 namespace broadloom {
 namespace {
 
-double mean_of(const Candidates& candidates, int candidate) {
+// numbers: [count, seeds].
+double mean_of(const Candidates& candidates, const std::vector<double>& numbers, int candidate) {
   double sum = 0.0;
-  for (int seed = 0; seed < candidates.seeds; ++seed) sum += candidates.score(candidate, seed);
+  for (int seed = 0; seed < candidates.seeds; ++seed) {
+    sum += numbers[candidates.place(candidate, seed)];
+  }
   return sum / candidates.seeds;
 }
 
-Scores scores_of(const Candidates& candidates, int candidate) {
+// The numbers that the choice goes by.
+Scores basis_of(const Candidates& candidates, int candidate) {
   const auto first =
-      candidates.scores.begin() + static_cast<std::ptrdiff_t>(candidate) * candidates.seeds;
+      candidates.choosing().begin() + static_cast<std::ptrdiff_t>(candidate) * candidates.seeds;
   return {candidates.seeds, 1, {first, first + candidates.seeds}};
 }
 
@@ -34,10 +38,10 @@ double outer_mean(const Scores& scores, int side) {
     }
     const Candidates& candidates = scores.tuned[static_cast<std::size_t>(task)];
     const std::vector<bool> like = like_the_best(candidates);
-    double outer = mean_of(candidates, best_candidate(candidates));
+    double outer = mean_of(candidates, candidates.scores, best_candidate(candidates));
     for (int c = 0; c < candidates.count; ++c) {
       if (!like[static_cast<std::size_t>(c)]) continue;
-      const double mean = mean_of(candidates, c);
+      const double mean = mean_of(candidates, candidates.scores, c);
       outer = side > 0 ? std::max(outer, mean) : std::min(outer, mean);
     }
     sum += outer;
@@ -58,11 +62,12 @@ std::vector<int> cross_fitted(const Candidates& candidates,
   const auto all_draws = static_cast<double>(seeds);
   std::vector<double> highest(folds, -std::numeric_limits<double>::infinity());
   std::vector<int> by_fold(folds, 0);
+  const std::vector<double>& choosing = candidates.choosing();
   for (int c = 0; c < candidates.count; ++c) {
     double total = 0.0;
     std::fill(sums.begin(), sums.end(), 0.0);
     for (std::size_t s = 0; s < seeds; ++s) {
-      const double part = times[s] * candidates.score(c, static_cast<int>(s));
+      const double part = times[s] * choosing[candidates.place(c, static_cast<int>(s))];
       sums[s % folds] += part;
       total += part;
     }
@@ -85,19 +90,20 @@ std::vector<int> cross_fitted(const Candidates& candidates,
 int best_candidate(const Candidates& candidates) {
   int best = 0;
   for (int c = 1; c < candidates.count; ++c) {
-    if (mean_of(candidates, c) > mean_of(candidates, best)) best = c;
+    const std::vector<double>& choosing = candidates.choosing();
+    if (mean_of(candidates, choosing, c) > mean_of(candidates, choosing, best)) best = c;
   }
   return best;
 }
 
 std::vector<bool> like_the_best(const Candidates& candidates) {
   const int best = best_candidate(candidates);
-  const Scores leading = scores_of(candidates, best);
+  const Scores leading = basis_of(candidates, best);
   std::vector<bool> like(static_cast<std::size_t>(candidates.count), true);
   if (!can_tell(candidates.seeds, candidates.seeds, 1)) return like;
   for (int c = 0; c < candidates.count; ++c) {
     if (c == best) continue;
-    const double chance = pair_test(leading, scores_of(candidates, c), {.replicates = 5000});
+    const double chance = pair_test(leading, basis_of(candidates, c), {.replicates = 5000});
     like[static_cast<std::size_t>(c)] = chance > 1.0 - kConfidence;
   }
   return like;

@@ -22,11 +22,15 @@ struct Candidates {
   int count = 0;               // candidates, in the order of the study
   int seeds = 0;               // at least 2
   std::vector<double> scores;  // [count, seeds], finite
+  // [count, seeds], finite: what the choice goes by, if not by the scores themselves.
+  std::vector<double> basis{};
 
-  double score(int candidate, int seed) const {
-    return scores[static_cast<std::size_t>(candidate) * static_cast<std::size_t>(seeds) +
-                  static_cast<std::size_t>(seed)];
+  std::size_t place(int candidate, int seed) const {
+    return static_cast<std::size_t>(candidate) * static_cast<std::size_t>(seeds) +
+           static_cast<std::size_t>(seed);
   }
+  double score(int candidate, int seed) const { return scores[place(candidate, seed)]; }
+  const std::vector<double>& choosing() const { return basis.empty() ? scores : basis; }
 };
 
 // The candidate for each drawn seed. drawn: [seeds], with repeats; empty: each seed once. The first
@@ -34,7 +38,7 @@ struct Candidates {
 std::vector<int> cross_fitted(const Candidates& candidates,
                               const std::vector<std::uint32_t>& drawn = {});
 
-// The candidate with the highest mean over all seeds.
+// The candidate with the highest mean over all seeds, of what the choice goes by.
 int best_candidate(const Candidates& candidates);
 
 // Marks the best candidate and those without a significant difference from it at 5 % (pair_test.h).

@@ -315,6 +315,17 @@ class Audit(unittest.TestCase):
         for name in ("synchronised_resets", "update_kl", "value_targets", "going_on"):
             self.assertNotIn(name, measured)
 
+    def test_one_gradient_step_a_block_shows_no_change_by_ratios(self):
+        run = self.path("one_step")
+        flags = ("--num_minibatches", "1", "--update_epochs", "1", "--lr_schedule", "constant")
+        train(run, CART, 8, 64, 20480, *flags)
+        report = self.report(run)
+        for name in ("update_kl", "update_clipping", "update_ess", "logged_kl", "logged_kl_peak"):
+            self.assertEqual(self.check(report, name)["severity"], "none", name)
+        # The policies before and after the whole update are compared by themselves.
+        for name in ("first_ratio", "kl_estimates"):
+            self.assertEqual(self.check(report, name)["severity"], "ok", name)
+
     # Faulty.
 
     def test_synchronised_resets(self):

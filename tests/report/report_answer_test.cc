@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "research/report/report_lines.h"
 #include "research/report/report_tables.h"
 #include "research/report/report_words.h"
 #include "tests/report/planted_results.h"
@@ -147,14 +148,50 @@ TEST_F(Answers, AQuestionOfTwoKeysIsAnswered) {
   EXPECT_TRUE(question.effects[0].holds(-50.0));
   EXPECT_TRUE(question.effects[1].holds(0.0));
   EXPECT_TRUE(question.difference.holds(50.0));
-  EXPECT_PRED2(begins, question.words, "The effect of N depends on gamma: from N = 4 to N = 16, ");
+  EXPECT_PRED2(begins, question.words,
+               "At T = 128, the effect of N depends on gamma: from N = 4 to N = 16, ");
   EXPECT_PRED2(holds, question.words, " at gamma=0.9 and by ");
   // The same noise in all cells: there is nothing to depend on.
   plant(plan, "alike", [](int, int seed) { return around(100, seed); });
   const StudyReport same = report({"alike"});
   ASSERT_EQ(same.two_way.size(), 1U);
   EXPECT_FALSE(same.two_way[0].depends);
-  EXPECT_PRED2(begins, same.two_way[0].words, "The effect of N is not found to depend on gamma: ");
+  EXPECT_PRED2(begins, same.two_way[0].words,
+               "At T = 128, the effect of N is not found to depend on gamma: ");
+}
+
+TEST_F(Answers, AQuestionOfTwoKeysNamesTheOtherSettings) {
+  plant(plan_text("seeds = 5\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\n"
+                  "list = ['4x16', '16x4']\n[grid]\ngamma = [0.9, 0.99]\n"
+                  "ent_coef = [0, 0.1]\n"),
+        "s", [](int, int seed) { return around(100, seed); });
+  std::string words;
+  const StudyReport r = report({"s"});
+  for (const ReportTwoWay& question : r.two_way) words += question.words + "\n";
+  // B is the same in all arms of the first kind, and N and T in those of the second.
+  EXPECT_PRED2(holds, words,
+               "At B = 64, ent_coef=0.1, the effect of N is not found to depend on gamma: from ");
+  EXPECT_EQ(r.two_way.size(), 6U);
+  EXPECT_PRED2(holds, words,
+               "At N = 16, T = 4, the effect of ent_coef is not found to depend on gamma: from ");
+}
+
+// The arms at one corner are the reference of both matches: the effects share its runs, so this is
+// a comparison of two arms and no question of two keys.
+TEST_F(Answers, RunsThatTwoEffectsShareAreNotTwoSamples) {
+  const auto score = [](int cell, int seed) { return around(10.0 * cell, seed); };
+  const std::string rest =
+      "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\n"
+      "list = ['4x16', '8x16']\n";
+  plant(plan_text("match = 'minibatch_count'\n" + rest), "count", score);
+  plant(plan_text("match = 'minibatch_size'\n" + rest), "size", score);
+  EXPECT_EQ(report({"count", "size"}).two_way.size(), 1U);
+  for (const char* store : {"count", "size"}) {
+    change(store, "UPDATE runs SET parameters_hash = (SELECT 'one' || seed) WHERE cell_id = 1");
+  }
+  const StudyReport r = report({"count", "size"});
+  EXPECT_EQ(r.arms[2].same_runs, 0);
+  EXPECT_TRUE(r.two_way.empty());
 }
 
 TEST_F(Answers, OneSeedAndFewSeedsAreNoted) {
@@ -493,6 +530,26 @@ TEST_F(OppositeEffects, ADifferenceOnOneTaskNamesTheTask) {
   EXPECT_TRUE(r.answer.ends_with("; no difference found on CartPole-v1.")) << r.answer;
   EXPECT_EQ(r.comparisons[0].by_task[1].result, 1);
   EXPECT_PRED2(begins, probability_words(r.comparisons[0].probability), "0.71 [");
+}
+
+// Four runs of each arm: on one task all of one arm exceed all others by chance in 2 of 70 cases,
+// which is too often for two tasks, but on both tasks in 2 of 4,900.
+TEST_F(OppositeEffects, AnEffectThatOnlyBothTasksShowTogetherIsTheAnswer) {
+  const StudyReport r = planted(-40, -40, 4);
+  ASSERT_EQ(r.lines.size(), 2U);
+  EXPECT_FALSE(is_more_than_chance(r.lines[0], 2));
+  EXPECT_EQ(r.comparisons[0].result, 1);
+  const std::string high = r.arms[0].name, low = r.arms[1].name;
+  EXPECT_EQ(r.answer,
+            "On CartPole-v1 and FrozenLake-v1 together, though not beyond chance on one alone, the "
+            "evaluation return is higher with " +
+                high + " than with " + low + " (probability 1.00 [1.00, 1.00]).");
+}
+
+TEST_F(OppositeEffects, FewRunsAreNoEffectOfBothTasksTogether) {
+  const StudyReport r = planted(40, -40, 4);
+  EXPECT_FALSE(is_more_than_chance(r.lines[0], 2));
+  EXPECT_PRED2(holds, r.answer, "none of 2 sets");
 }
 
 TEST_F(OppositeEffects, ResultsOfATaskEqualThoseOfItsOwnReport) {

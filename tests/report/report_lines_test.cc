@@ -55,6 +55,27 @@ TEST_F(ReportLines, ChancesOfCallsAreBinomial) {
   EXPECT_LT(calls("many", {1, 2, 3, 4, 5, 6}, {}), 1e-4);
 }
 
+// Under both matches, 4x16 and 8x8 have the same runs, so that their pair counts once.
+TEST_F(ReportLines, APairOfTheSameRunsIsCalledOnce) {
+  const std::string rest =
+      "seeds = 4\npoints = 2\n[base]\ntotal_timesteps = 1024\n[shapes]\n"
+      "list = ['4x16', '8x8', '16x4']\n";
+  const auto score = [](int cell, int seed) { return 100.0 * cell + seed; };
+  plant(plan_text("match = 'minibatch_count'\n" + rest), "count", score);
+  plant(plan_text("match = 'minibatch_size'\n" + rest), "size", score);
+  for (const char* store : {"count", "size"}) {
+    change(store, "UPDATE runs SET parameters_hash = (cell_id || 'of' || seed) WHERE cell_id < 3");
+  }
+  const StudyReport r = report({"count", "size"});
+  const auto calls = std::find_if(r.calls.begin(), r.calls.end(), [](const LineCalls& c) {
+    return c.kind == LineKind::kWidthOfBatch;
+  });
+  ASSERT_NE(calls, r.calls.end());
+  EXPECT_EQ(calls->lines, 2);
+  EXPECT_EQ(calls->pairs, 3);
+  EXPECT_EQ(calls->later_better, 3);
+}
+
 TEST_F(ReportLines, RoomIsForArmsWithoutACall) {
   const auto room = [&](const std::string& name, double second, double third) {
     plant(ladder_plan(6), name, [=](int cell, int seed) {

@@ -1,6 +1,8 @@
 // Reports of studies that tune a key: arms are merged over its values, and choices are fair.
 #include "research/report/tuned_results.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -49,14 +51,15 @@ TEST_F(TunedReport, MergesTheValuesOfAnArm) {
   EXPECT_EQ(r.cells[1].tuned->best, 2);
   EXPECT_FALSE(r.cells[0].tuned->at_edge);
   EXPECT_TRUE(r.cells[1].tuned->at_edge);
-  EXPECT_EQ(r.cells[0].counts.finished, 10);
+  EXPECT_EQ(r.cells[0].counts.finished, 30);
+  EXPECT_EQ(r.cells[0].samples.finished, 10);
   ASSERT_EQ(r.cells[0].runs.size(), 10U);
   EXPECT_EQ(r.cells[0].runs[2].evaluation, 300 + 3 + 100);  // planted evaluations are 100 higher
   EXPECT_DOUBLE_EQ(r.cells[1].evaluation->mean.value, 150 + 5.5 + 100);
   ASSERT_EQ(r.arms.size(), 2U);
   EXPECT_EQ(r.comparisons.at(1).result, 1);
   EXPECT_TRUE(mentions(r.notes, "edge")) << r.notes.size();
-  EXPECT_TRUE(mentions(r.notes, "16x4 (0.01)"));
+  EXPECT_TRUE(mentions(r.notes, "may lie beyond: 16x4 (learning_rate 0.01)."));
   EXPECT_NE(r.answer.find("higher with N = 4"), std::string::npos) << r.answer;
 }
 
@@ -88,6 +91,26 @@ TEST_F(TunedReport, MakesNoCallThatHangsOnTheChoice) {
   EXPECT_TRUE(mentions(r.notes, "Not called"));
 }
 
+// Evaluations choose and do not tell the rates apart; training returns of the rates are far apart.
+TEST_F(TunedReport, TheChoiceIsPartOfTrainingReturnsToo) {
+  plant(rates_plan(10), "s", [](int cell, int seed) {
+    const double base[] = {300, 100, 100, 200, 200, 200};
+    return base[cell] + 0.1 * seed;
+  });
+  // The first rate is a little ahead in each fold, but not for sure.
+  change("s",
+         "UPDATE evaluations SET mean_return = (SELECT 10 * (seed % 4) + (cell_id % 3 = 1) "
+         "FROM runs WHERE id = run_id)");
+  const StudyReport r = tuned("s").take();
+  const auto training = [&](const auto& c) { return c.score == ReportScore::kTraining; };
+  const auto found = std::find_if(r.comparisons.begin(), r.comparisons.end(), training);
+  ASSERT_NE(found, r.comparisons.end());
+  EXPECT_EQ(r.cells[0].tuned->chosen, std::vector<int>(10, 0));
+  EXPECT_EQ(found->probability.value, 1.0);  // 300 and 200
+  EXPECT_TRUE(found->hangs_on_choice);       // with another rate, 100 and 200
+  EXPECT_EQ(found->result, 0);
+}
+
 TEST_F(TunedReport, IsAskedForByTheStudyItself) {
   const StudyPlan plan = rates_plan(4, "tuned = 'learning_rate'\n");
   EXPECT_NE(plan.definition.find("\ntuned learning_rate\n"), std::string::npos);
@@ -108,9 +131,22 @@ TEST_F(TunedReport, LeavesOutValuesThatFail) {
   EXPECT_EQ(r.cells[0].tuned->left_out, std::vector<std::string>{"0.01"});
   EXPECT_EQ(r.cells[0].tuned->best, 1);
   EXPECT_FALSE(r.cells[0].tuned->at_edge);  // beyond it runs fail
-  EXPECT_EQ(r.cells[0].counts.failed, 0);
+  EXPECT_EQ(r.cells[0].counts.failed, 1);
+  EXPECT_EQ(r.cells[0].samples.failed, 0);
   EXPECT_EQ(r.cells[1].tuned->best, 2);
-  EXPECT_TRUE(mentions(r.notes, "failed"));
+  EXPECT_TRUE(mentions(r.notes, "cannot be chosen: 4x16 (learning_rate 0.01)."));
+  EXPECT_TRUE(mentions(r.notes, "Runs that failed with values or seeds that no score uses: 1 of "));
+  EXPECT_FALSE(mentions(r.notes, "look better"));
+  EXPECT_TRUE(mentions(r.notes, "Failed: 4x16 learning_rate=0.01, seed 5: the loss is not finite"))
+      << fmt::format("{}", fmt::join(r.notes, "\n"));
+  const ReportTable table = report_tables(r)[0];
+  EXPECT_EQ(table.title, "Cells: 35 of 36 runs have finished");
+  EXPECT_EQ(table.columns[4], "seeds with every value");
+  const auto row = std::find_if(table.rows.begin(), table.rows.end(),
+                                [](const auto& cells) { return cells[0] == "4x16"; });
+  ASSERT_NE(row, table.rows.end());
+  EXPECT_EQ((*row)[1], "17 of 18, 1 failed");
+  EXPECT_EQ((*row)[4], "6 of 6");
 }
 
 // With equally many failures, all values can be chosen, from the seeds that none of them failed.
@@ -123,8 +159,12 @@ TEST_F(TunedReport, LeavesOutSeedsAtWhichAnyValueFails) {
   ASSERT_TRUE(r.cells[0].tuned);
   EXPECT_TRUE(r.cells[0].tuned->left_out.empty());
   EXPECT_EQ(r.cells[0].tuned->seeds, (std::vector<std::uint64_t>{1, 2, 3}));
-  EXPECT_EQ(r.cells[0].counts.finished, 3);
+  EXPECT_EQ(r.cells[0].counts.finished, 15);
   EXPECT_EQ(r.cells[0].counts.failed, 3);
+  EXPECT_EQ(r.cells[0].samples.finished, 3);
+  EXPECT_EQ(r.cells[0].samples.failed, 3);
+  EXPECT_TRUE(mentions(r.notes, "look better than they are: 3 of 4x16."));
+  EXPECT_TRUE(mentions(r.notes, "a selection: 4x16 (3 of 6)."));
   EXPECT_DOUBLE_EQ(r.cells[0].evaluation->mean.value, 20 + 2 + 100);
 }
 
@@ -135,9 +175,33 @@ TEST_F(TunedReport, WaitsForRunsThatAreMissing) {
     return 10.0 * cell + seed;
   });
   const StudyReport r = tuned("s").take();
-  EXPECT_EQ(r.cells[0].counts.finished, 2);
+  EXPECT_EQ(r.cells[0].samples.finished, 2);
+  EXPECT_EQ(r.cells[0].samples.pending, 2);
+  EXPECT_EQ(r.cells[0].counts.finished, 10);
   EXPECT_EQ(r.cells[0].counts.pending, 2);
-  EXPECT_EQ(r.cells[1].counts.finished, 4);
+  EXPECT_EQ(r.cells[1].samples.finished, 4);
+  EXPECT_EQ(r.studies[0].runs.finished, 22);
+  EXPECT_TRUE(mentions(r.notes, "2 of 24 runs of "));
+}
+
+// A part of a study may have no seed with every value. Its runs are counted all the same.
+TEST_F(TunedReport, CountsRunsOfSeedsWithoutEveryValue) {
+  const StudyPlan plan = rates_plan(3);
+  plant(plan, "s", [](int cell, int seed) -> std::optional<double> {
+    if ((cell + seed) % 3 != 0) return std::nullopt;
+    return 10.0 * cell + seed;
+  });
+  const StudyReport r = tuned("s").take();
+  EXPECT_EQ(r.studies[0].runs.finished, 6);
+  EXPECT_EQ(r.cells[0].counts.finished, 3);
+  EXPECT_EQ(r.cells[0].samples.finished, 0);
+  EXPECT_EQ(r.answer,
+            "No arm has two seeds that finished with every value of learning_rate, so there is no "
+            "result yet.");
+  EXPECT_TRUE(mentions(r.notes, "12 of 18 runs of "));
+  const ReportTable table = report_tables(r)[0];
+  EXPECT_EQ(table.title, "Cells: 6 of 18 runs have finished");
+  EXPECT_EQ(table.rows[0], (std::vector<std::string>{"4x16", "3 of 9", "-", "-", "0 of 3", "-"}));
 }
 
 TEST_F(TunedReport, RefusesKeysThatCannotBeTuned) {

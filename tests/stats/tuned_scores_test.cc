@@ -162,5 +162,29 @@ TEST(CrossFitting, ChoosesForEachTask) {
   }
 }
 
+// Scores that the choice does not go by are those of the chosen candidate, and vary with it.
+TEST(CrossFitting, AnotherScoreMayChoose) {
+  Candidates c = normal({0.0, 10.0}, 1, 12);
+  c.basis = normal({5.0, 0.0}, 1, 13).scores;
+  EXPECT_EQ(cross_fitted(c), std::vector<int>(kSeeds, 0));
+  EXPECT_EQ(best_candidate(c), 0);
+  EXPECT_EQ(like_the_best(c), (std::vector<bool>{true, false}));
+  const Scores first = tuned(c);
+  for (int run = 0; run < kSeeds; ++run) EXPECT_EQ(first.at(run, 0), c.score(0, run));
+  // The basis does not tell the candidates apart, whose scores are far apart.
+  Candidates alike = c;
+  alike.basis = normal({0.0, 0.0}, 1, 14).scores;
+  const Estimate mean = aggregate(tuned(alike), {.replicates = 2000}).value().mean;
+  EXPECT_LT(mean.low, 2.0);
+  EXPECT_GT(mean.high, 8.0);
+  // So no call is made against a side between the two.
+  Candidates between{1, kSeeds, std::vector<double>(kSeeds, 5.0)};
+  EXPECT_FALSE(holds_for_candidates(1, tuned(alike), tuned(between)));
+  EXPECT_FALSE(holds_for_candidates(-1, tuned(alike), tuned(between)));
+  EXPECT_TRUE(holds_for_candidates(-1, first, tuned(between)));
+  c.basis.pop_back();
+  EXPECT_EQ(make_tuned({c}).status().kind(), ErrorKind::kMismatch);
+}
+
 }  // namespace
 }  // namespace broadloom

@@ -1,6 +1,8 @@
 // Observes one update: its first minibatch, and how far its last epoch moved the policy.
 #pragma once
 
+#include <limits>
+
 #include "broadloom/learn/update_observer.h"
 
 namespace broadloom {
@@ -13,6 +15,7 @@ class UpdateWatch final : public UpdateObserver {
   }
   void on_minibatch(const MinibatchReport& minibatch) override {
     const RatioSums& ratios = minibatch.ratios;
+    is_only_ = first_;
     if (first_) {
       ratio_error_ = ratios.max_ratio_error;
       least_ess_ = 100.0;
@@ -32,15 +35,20 @@ class UpdateWatch final : public UpdateObserver {
   double entropy() const { return entropy_; }
   double ratio_error() const { return ratio_error_; }  // max |r - 1| of the first minibatch
   // The next two average over the last epoch that was run. Each sample counts at its minibatch's
-  // parameters.
-  double last_kl() const { return last_.approx_kl / samples_; }  // k3
-  double last_clipfrac() const { return last_.clipped / samples_; }
-  double least_ess() const { return least_ess_; }  // minimum over all minibatches, in per cent
+  // parameters. All three are NaN if the update had one minibatch: its ratios are 1, and none shows
+  // where its step has moved the policy.
+  double last_kl() const { return measured(last_.approx_kl / samples_); }  // k3
+  double last_clipfrac() const { return measured(last_.clipped / samples_); }
+  double least_ess() const { return measured(least_ess_); }  // over all minibatches, in per cent
 
  private:
+  double measured(double number) const {
+    return is_only_ ? std::numeric_limits<double>::quiet_NaN() : number;
+  }
+
   RatioSums last_;
   double samples_ = 1.0, entropy_ = 0.0, ratio_error_ = 0.0, least_ess_ = 100.0;
-  bool first_ = false;
+  bool first_ = false, is_only_ = false;
 };
 
 }  // namespace broadloom

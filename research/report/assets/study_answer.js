@@ -233,7 +233,7 @@ function answerFigure(study) {
   const views = study.views.filter(
       (view) =>
           !view.normalised && study.arms.some((_, i) => hasValue(iqmOf(view, i, study.score))));
-  const runs = Math.max(0, ...study.cells.map((c) => c.finished || 0));
+  const runs = Math.max(0, ...study.cells.map((c) => (c.runs || []).length));
   const read = `of the ${
       study.score === "evaluation" ? "evaluations of the final policies"
                                    : "last training returns"}, over ${plural(runs, "run")} an arm`;

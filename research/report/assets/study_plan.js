@@ -136,6 +136,12 @@ function planTable(study, all) {
         text: true,
         bad: (c) => c.failed > 0 || c.pending > 0
       },
+      ...((study.data.tuned || []).length ? [{
+        title: "seeds with every value",
+        read: (c) => (c.runs || []).length,
+        plain: true
+      }]
+                                          : []),
       alikeColumn("seconds a run", (c) => c.seconds),
       ...(study.cells.some((c) => c.note) ? [nameColumn("note", (c) => c.note || "")] : []),
     ],

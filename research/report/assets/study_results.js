@@ -369,6 +369,7 @@ function twoWayTable(study) {
         "difference of both changes leaves out zero, at 95 % over all rows together.",
     columns: [
       ...(study.several ? [nameColumn("task", (q) => study.tasks[q.task]?.name)] : []),
+      ...(rows.some((q) => q.held) ? [nameColumn("where", (q) => q.held || "")] : []),
       nameColumn("effect of", (q) => `${q.key}, ${q.values.map((v) => v || "none").join(" to ")}`),
       nameColumn("at", level(0)), estimateColumn("changes by", (q) => q.effects[0]),
       nameColumn("and at", level(1)), estimateColumn("by", (q) => q.effects[1]),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "broadloom/core/random.h"
@@ -99,6 +100,21 @@ TEST(AuditUpdate, KeepsTheFirstMinibatchAndTheLastEpoch) {
     EXPECT_DOUBLE_EQ(watch.least_ess(), 25.0);
     EXPECT_DOUBLE_EQ(watch.entropy(), 0.7);
   }
+}
+
+// Its ratios are 1 by definition, so they say nothing of its step.
+TEST(AuditUpdate, OneMinibatchMeasuresNoChange) {
+  UpdateWatch watch;
+  watch.on_batch(minibatch(0, 0, 0.0, 0.0, 0.0));
+  watch.on_minibatch(minibatch(0, 0, 0.25, 0.0, 0.0));
+  EXPECT_EQ(watch.ratio_error(), 0.25);
+  EXPECT_TRUE(std::isnan(watch.last_kl()));
+  EXPECT_TRUE(std::isnan(watch.last_clipfrac()));
+  EXPECT_TRUE(std::isnan(watch.least_ess()));
+  watch.on_minibatch(minibatch(0, 1, 9.0, 1.0, 1.0));
+  EXPECT_DOUBLE_EQ(watch.last_kl(), 0.05);
+  EXPECT_DOUBLE_EQ(watch.last_clipfrac(), 0.05);
+  EXPECT_DOUBLE_EQ(watch.least_ess(), 100.0);
 }
 
 }  // namespace
