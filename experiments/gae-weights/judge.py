@@ -46,6 +46,10 @@ def kept(path):
     ]
 
 
+def key_of(run):
+    return tuple(run[key] for key in COLUMNS[:6])
+
+
 def with_all(runs):
     """The runs of the seeds that every setting of the task has."""
     seeds = collections.defaultdict(lambda: collections.defaultdict(set))
@@ -149,8 +153,8 @@ def main():
     results = pathlib.Path(sys.argv[-1])
     runs = kept(results / "runs.csv")
     if len(sys.argv) == 3:
-        new = {tuple(run[key] for key in COLUMNS[:6]): run for run in made(pathlib.Path(sys.argv[1]))}
-        runs = [run for run in runs if tuple(run[key] for key in COLUMNS[:6]) not in new]
+        new = {key_of(run): run for run in made(pathlib.Path(sys.argv[1]))}
+        runs = [run for run in runs if key_of(run) not in new]
         runs += new.values()
         place = {task: i for i, task in enumerate([*TASKS, LANDER])}
         runs.sort(key=lambda run: (place[run["task"]], *(run[key] for key in COLUMNS[1:6])))
