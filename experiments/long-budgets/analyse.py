@@ -15,7 +15,7 @@ import sys
 
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
-from fair import Arm, call, chance, fitted_scores, iqm, other_is  # noqa: E402
+from fair import NO_DIFFERENCE, Arm, call, chance, fitted_scores, iqm, other_is  # noqa: E402
 from rows import read, together, write, write_verdicts  # noqa: E402
 
 BUDGETS = [100_000, 200_000, 300_000, 500_000, 700_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000]
@@ -23,15 +23,17 @@ MILLION, LAST = 1_000_000, BUDGETS[-1]
 SMALL, MIDDLE, LARGE, DRAWS = "8x32", "64x32", "512x32", 2000
 RATES = [3e-4, 1e-3, 3e-3]
 LEAST_SEEDS = 4  # fewer cannot be told apart
-CONSTANT, ANNEALED = "constant", "annealed"
-STORES = {"constant": CONSTANT, "middle": CONSTANT, "annealed": ANNEALED}
+CONSTANT, ANNEALED, LONG = "constant", "annealed", "annealed_long"
+STORES = {"constant": CONSTANT, "middle": CONSTANT, "annealed": ANNEALED, "annealed_long": LONG}
 COMPARED = [  # (panel, the block that 8x32 is compared with, budgets)
     (CONSTANT, LARGE, BUDGETS),
     (CONSTANT, MIDDLE, BUDGETS),
     (ANNEALED, LARGE, [MILLION]),
+    (LONG, LARGE, [LAST]),
+    (LONG, MIDDLE, [LAST]),
 ]
 LATER = "later"
-HEADER = ["panel", "task", "block", "rate", "seed", "step", "return"]
+HEADER = ["task", "block", "rate", "seed", "step", "return"]
 
 
 def evaluations(stores):
@@ -48,12 +50,27 @@ def evaluations(stores):
     return runs
 
 
-def kept_evaluations(path):
+def file_of(results, panel):
+    return results / f"evaluations_{panel}.csv"
+
+
+def kept_evaluations(results):
     runs = collections.defaultdict(list)
-    for row in read(path):
-        key = row["panel"], row["task"], row["block"], float(row["rate"]), int(row["seed"])
-        runs[key].append((int(row["step"]), float(row["return"])))
+    for panel in dict.fromkeys(STORES.values()):
+        for row in read(file_of(results, panel)):
+            key = panel, row["task"], row["block"], float(row["rate"]), int(row["seed"])
+            runs[key].append((int(row["step"]), float(row["return"])))
     return runs
+
+
+def keep(results, runs):
+    for panel in dict.fromkeys(key[0] for key in runs):
+        write(file_of(results, panel), HEADER, [
+            [*key[1:], *point]
+            for key, curve in sorted(runs.items())
+            if key[0] == panel
+            for point in curve
+        ])  # fmt: skip
 
 
 def score(curve, budget, metric):
@@ -146,6 +163,7 @@ class Measured:
         self.pairs = {}  # the same key: what the other block is
         self.arms = {}  # the same key: {block: its arm}
         self.crossings = {}  # (other block, task): the budget
+        self.falling = {}  # task: what 8x32 with a falling rate is, beside a constant one
 
     def tasks(self, panel, other, budget):
         """Tasks with enough seeds there."""
@@ -267,15 +285,34 @@ def verdicts(measured):
     what = "at 3 M: share of pairs in which 512x32 is ahead"
     yield row(8, what, CONSTANT, LARGE, LAST, together_late)
 
+    def is_not(wanted, task):
+        def judge(tasks):
+            word = measured.pairs[LONG, MIDDLE, task, LAST]
+            return word, word != wanted
+
+        return judge
+
+    for number, task, wanted in ((15, "Acrobot-v1", "better"), (16, "Pendulum-v1", NO_DIFFERENCE)):
+        what = f"rates that fall to 3 M: 64x32 on {task} is"
+        yield row(number, what, LONG, MIDDLE, LAST, is_not(wanted, task))
+    what = "rates that fall to 3 M: tasks on which 512x32 is better"
+    yield row(17, what, LONG, LARGE, LAST, calls(LONG, LAST, "better", lambda found, _: found > 0))
+
+    def mended(tasks):
+        wanted = [task for task in tasks if task != "CartPole-v1"]
+        found = sum(measured.falling.get(task) == "better" for task in wanted)
+        return f"{found} of {len(wanted)}", found < len(wanted)
+
+    what = "at 3 M: tasks without CartPole on which 8x32 is better with a rate that falls"
+    yield row(18, what, LONG, LARGE, LAST, mended)
+
 
 def main():
     results = pathlib.Path(sys.argv[-1])
-    runs = kept_evaluations(results / "evaluations.csv")
+    runs = kept_evaluations(results)
     if len(sys.argv) == 3:
         runs |= evaluations(pathlib.Path(sys.argv[1]))
-        write(results / "evaluations.csv", HEADER, [
-            [*key, *point] for key, curve in sorted(runs.items()) for point in curve
-        ])  # fmt: skip
+        keep(results, runs)
     rng = random.Random(1)
     measured = Measured()
     budgets, pairs, crossings, rates_of = [], [], [], []
@@ -323,6 +360,17 @@ def main():
                     crossings.append([metric, task, other, max(judged), *found])
                     if metric == "half":
                         measured.crossings[other, task] = found[0]
+    for task in tasks:
+        both = [measured.arms.get((panel, LARGE, task, LAST)) for panel in (CONSTANT, LONG)]
+        if all(both):
+            constant, falling = (arms[SMALL] for arms in both)
+            *chances, result = call(constant, falling, rng)
+            p = chance(constant.scores, falling.scores, rng)
+            measured.falling[task] = other_is(result)
+            pairs.append([
+                "constant, annealed_long", task, SMALL, LAST, "half", len(constant.scores),
+                falling.middle - constant.middle, *chances, p, measured.falling[task],
+            ])  # fmt: skip
     write(results / "budgets.csv", [
         "panel", "task", "block", "metric", "budget", "seeds", "score", "score low", "score high",
         "best rate", "at edge", "rates as good",
