@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "broadloom/core/number_text.h"
+#include "research/report/report_comparisons.h"
 #include "research/report/report_lines.h"
 #include "research/report/report_ranking.h"
 #include "research/report/report_scores.h"
 #include "research/report/report_words.h"
+#include "research/stats/pair_test.h"
 
 namespace broadloom {
 namespace {
@@ -65,9 +67,13 @@ std::string ranking_answer(const StudyReport& report) {
   const auto lower = std::count_if(ranking.arms.begin(), ranking.arms.end(), [&](int other) {
     return standing_of(report, other, ranking.leader, ranking.task, score) == Standing::kLower;
   });
-  return fmt::format("{} leads with {} {} on {}: {} of {} are lower.", arm, score_words(score),
-                     value, place, lower,
-                     count_words(static_cast<std::int64_t>(ranking.arms.size()) - 1, "other arm"));
+  const auto others = static_cast<std::int64_t>(ranking.arms.size()) - 1;
+  const std::string found =
+      others == 1 ? fmt::format("the other arm is {}", lower == 1 ? "lower" : "not found lower")
+                  : fmt::format("{} of {} other arms {} lower", lower, with_commas(others),
+                                lower == 1 ? "is" : "are");
+  return fmt::format("{} leads with {} {} on {}: {}.", arm, score_words(score), value, place,
+                     found);
 }
 
 // Template 2: no line differs.
@@ -164,28 +170,32 @@ std::vector<const ReportLine*> same_line(const StudyReport& report, const Report
   return lines;
 }
 
-// "; gradient steps and minibatch size differ too", for the first task with differences. Small ones
-// are told to be small: ", by 4 % at most".
-std::string confound_words(const std::vector<const ReportLine*>& lines, std::size_t most) {
-  for (const ReportLine* line : lines) {
-    if (line->confounds.empty()) continue;
-    std::vector<std::string> names;
-    int percent = 0;
-    bool small = true;
-    for (const std::string& text : line->confounds) {
-      names.push_back(text.substr(0, text.find(" (")));
-      const std::size_t grade = text.rfind(", ");
-      small = small && text.ends_with(" % more)");
-      if (small) percent = std::max(percent, std::atoi(text.c_str() + grade + 2));
-    }
-    small = small && percent <= kSmallPercent;
-    const bool stopped = line->confounds.front().find("target_kl") != std::string::npos;
-    const std::string settings =
-        most > 0 ? list_words(names, most) : fmt::format("{} other settings", names.size());
-    return fmt::format("; {} {} too{}", settings, stopped ? "may differ" : "differ",
-                       small ? fmt::format(", by {} % at most", percent) : "");
+// "; gradient steps and minibatch size differ too", with the names of up to `most`. Small
+// differences are told to be small: ", by 4 % at most".
+std::string confound_words(const std::vector<std::string>& confounds, std::size_t most) {
+  if (confounds.empty()) return "";
+  std::vector<std::string> names;
+  int percent = 0;
+  bool small = true;
+  for (const std::string& text : confounds) {
+    names.push_back(text.substr(0, text.find(" (")));
+    const std::size_t grade = text.rfind(", ");
+    small = small && text.ends_with(" % more)");
+    if (small) percent = std::max(percent, std::atoi(text.c_str() + grade + 2));
   }
-  return "";
+  small = small && percent <= kSmallPercent;
+  const bool stopped = confounds.front().find("target_kl") != std::string::npos;
+  const std::string settings =
+      most > 0 ? list_words(names, most) : fmt::format("{} other settings", names.size());
+  return fmt::format("; {} {} too{}", settings, stopped ? "may differ" : "differ",
+                     small ? fmt::format(", by {} % at most", percent) : "");
+}
+
+// The confounds of the first task that has any.
+std::vector<std::string> confounds_of(const std::vector<const ReportLine*>& lines) {
+  const auto found = std::find_if(lines.begin(), lines.end(),
+                                  [](const ReportLine* line) { return !line->confounds.empty(); });
+  return found == lines.end() ? std::vector<std::string>() : (*found)->confounds;
 }
 
 // Template 5: the two values of the first line that are farthest apart, and the result of the same
@@ -225,9 +235,60 @@ std::string difference_answer(const StudyReport& report) {
                        task_words(report, agree), where, score_words(first.score), value(high),
                        value(low), others, confounds);
   };
-  const std::string all = confound_words(lines, kMostNames), number = confound_words(lines, 0);
+  const std::vector<std::string> differ_too = confounds_of(lines);
+  const std::string all = confound_words(differ_too, kMostNames);
+  const std::string number = confound_words(differ_too, 0);
   return shortest_needed({sentence(true, true, all), sentence(false, true, all),
                           sentence(false, true, number), sentence(false, false, number)});
+}
+
+// Pairs of arms that may be compared over several tasks; arms that repeat runs are none.
+double pooled_pairs(const StudyReport& report) {
+  double pairs = 0.0;
+  const auto arms = static_cast<int>(report.arms.size());
+  for (int a = 0; a < arms; ++a) {
+    for (int b = a + 1; b < arms; ++b) {
+      const bool repeats = first_with_runs_of(report, a) != a || first_with_runs_of(report, b) != b;
+      if (!repeats && common_tasks(report, a, b).size() > 1) pairs += 1.0;
+    }
+  }
+  return pairs;
+}
+
+// Template 6, if no task by itself shows more than chance: the pair of arms that differs most
+// surely over its tasks together, by more than chance among all such pairs. "" if there is none.
+std::string pooled_answer(const StudyReport& report) {
+  const ReportScore score = main_score(report);
+  const ReportComparison* surest = nullptr;
+  double least = (1.0 - kConfidence) / std::max(1.0, pooled_pairs(report));
+  for (const ReportComparison& c : report.comparisons) {
+    if (c.score != score || c.result == 0 || c.by_task.size() < 2) continue;
+    const std::vector<int> tasks = common_tasks(report, c.a, c.b);
+    const auto scores = [&](int arm) {
+      return *arm_scores(report, report.arms[static_cast<std::size_t>(arm)], tasks, score);
+    };
+    const double chance = pair_test(scores(c.a), scores(c.b), {report.replicates, report.seed, 1});
+    if (chance > least || (chance == least && surest != nullptr)) continue;
+    least = chance;
+    surest = &c;
+  }
+  if (surest == nullptr) return "";
+  const int high = surest->result > 0 ? surest->a : surest->b;
+  const int low = surest->result > 0 ? surest->b : surest->a;
+  const std::vector<int> tasks = common_tasks(report, high, low);
+  const Estimate often = outcome(report, high, low, -1, score)->probability;
+  const auto sentence = [&](bool number, const std::string& confounds) {
+    return fmt::format(
+        "On {} together, though not beyond chance on one alone, the {} is higher with {} than with "
+        "{}{}{}.",
+        task_words(report, tasks), score_words(score),
+        report.arms[static_cast<std::size_t>(high)].name,
+        report.arms[static_cast<std::size_t>(low)].name,
+        number ? fmt::format(" (probability {})", probability_words(often)) : "", confounds);
+  };
+  const std::string all = confound_words(surest->confounds, kMostNames);
+  return shortest_needed({sentence(true, all), sentence(false, all),
+                          sentence(false, confound_words(surest->confounds, 0))});
 }
 
 // A study whose settings a sampler chose, or null.
@@ -237,7 +298,7 @@ const ReportStudy* sampled_study(const StudyReport& report) {
   return found == report.studies.end() ? nullptr : &*found;
 }
 
-// Template 6, if a sampler chose settings: effects of keys cannot be told, nor the best quoted.
+// Template 7, if a sampler chose settings: effects of keys cannot be told, nor the best quoted.
 std::string sampled_answer(const StudyReport& report) {
   return fmt::format(
       "No grid: a sampler chose among the {} on {}, so this shows no effect of a key; train the "
@@ -274,10 +335,13 @@ std::string answer_of(const StudyReport& report) {
   if (sampled_study(report) != nullptr) return sampled_answer(report);
   if (report.lines.empty()) return ranking_answer(report);
   const ReportLine& first = report.lines.front();
-  if (!first.differ) return nothing_found(report);
   const std::int64_t testable = testable_lines(report);
-  if (testable > 1 && !is_more_than_chance(first, testable)) return chance_answer(report);
-  return difference_answer(report);
+  if (first.differ && (testable <= 1 || is_more_than_chance(first, testable))) {
+    return difference_answer(report);
+  }
+  std::string pooled = pooled_answer(report);
+  if (!pooled.empty()) return pooled;
+  return first.differ ? chance_answer(report) : nothing_found(report);
 }
 
 std::pair<std::string, std::string> sides_of(const LineCalls& calls) {

@@ -79,8 +79,8 @@ struct ReportCell {
   Overrides settings;
   Overrides brought;  // values of keys that an algorithm or encoder sets, if they differ
   RunCounts counts;   // runs in the store, those of all merged cells
-  // What scores come from: the runs, or of a merged cell the seeds; a seed has finished if each
-  // value that may be chosen has a score, and failed if all came to an end without that.
+  // The samples of scores: runs, or seeds of a merged cell. A seed has finished if each value that
+  // may be chosen has a score, and failed if all came to an end without that.
   RunCounts samples;
   std::string runs_hash;  // of seeds and final parameters of the finished runs
   Estimate seconds;

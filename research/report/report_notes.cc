@@ -212,11 +212,12 @@ void note_tuned(const StudyReport& report, Notes& notes) {
     // Values of several keys name them.
     const std::string key = cell.tuned->keys.size() == 1 ? cell.tuned->keys.front() + " " : "";
     if (cell.tuned->at_edge) {
-      edges.push_back(key + cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)] +
-                      " in " + name);
+      edges.push_back(fmt::format("{} ({}{})", name, key,
+                                  cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)]));
     }
     if (!cell.tuned->left_out.empty()) {
-      left_out.push_back(key + list_words(cell.tuned->left_out, kMostDetails) + " in " + name);
+      left_out.push_back(
+          fmt::format("{} ({}{})", name, key, fmt::join(cell.tuned->left_out, ", ")));
     }
   }
   add_list("The best value is at an edge of those tried, so a better one may lie beyond: {}.",

@@ -69,7 +69,7 @@ struct ResultCell {
   std::string setting(const std::string& key) const;
 };
 
-// What a store says of one run, without its numbers.
+// A run as its store lists it, without its numbers.
 struct RunEntry {
   int cell = 0;  // index
   std::uint64_t seed = 0;

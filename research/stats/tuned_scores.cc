@@ -19,7 +19,7 @@ double mean_of(const Candidates& candidates, const std::vector<double>& numbers,
   return sum / candidates.seeds;
 }
 
-// What the choice of a candidate goes by.
+// The numbers that the choice goes by.
 Scores basis_of(const Candidates& candidates, int candidate) {
   const auto first =
       candidates.choosing().begin() + static_cast<std::ptrdiff_t>(candidate) * candidates.seeds;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "research/report/report_lines.h"
 #include "research/report/report_tables.h"
 #include "research/report/report_words.h"
 #include "tests/report/planted_results.h"
@@ -529,6 +530,26 @@ TEST_F(OppositeEffects, ADifferenceOnOneTaskNamesTheTask) {
   EXPECT_TRUE(r.answer.ends_with("; no difference found on CartPole-v1.")) << r.answer;
   EXPECT_EQ(r.comparisons[0].by_task[1].result, 1);
   EXPECT_PRED2(begins, probability_words(r.comparisons[0].probability), "0.71 [");
+}
+
+// Four runs of each arm: on one task all of one arm exceed all others by chance in 2 of 70 cases,
+// which is too often for two tasks, but on both tasks in 2 of 4,900.
+TEST_F(OppositeEffects, AnEffectThatOnlyBothTasksShowTogetherIsTheAnswer) {
+  const StudyReport r = planted(-40, -40, 4);
+  ASSERT_EQ(r.lines.size(), 2U);
+  EXPECT_FALSE(is_more_than_chance(r.lines[0], 2));
+  EXPECT_EQ(r.comparisons[0].result, 1);
+  const std::string high = r.arms[0].name, low = r.arms[1].name;
+  EXPECT_EQ(r.answer,
+            "On CartPole-v1 and FrozenLake-v1 together, though not beyond chance on one alone, the "
+            "evaluation return is higher with " +
+                high + " than with " + low + " (probability 1.00 [1.00, 1.00]).");
+}
+
+TEST_F(OppositeEffects, FewRunsAreNoEffectOfBothTasksTogether) {
+  const StudyReport r = planted(40, -40, 4);
+  EXPECT_FALSE(is_more_than_chance(r.lines[0], 2));
+  EXPECT_PRED2(holds, r.answer, "none of 2 sets");
 }
 
 TEST_F(OppositeEffects, ResultsOfATaskEqualThoseOfItsOwnReport) {

@@ -59,7 +59,7 @@ TEST_F(TunedReport, MergesTheValuesOfAnArm) {
   ASSERT_EQ(r.arms.size(), 2U);
   EXPECT_EQ(r.comparisons.at(1).result, 1);
   EXPECT_TRUE(mentions(r.notes, "edge")) << r.notes.size();
-  EXPECT_TRUE(mentions(r.notes, "may lie beyond: learning_rate 0.01 in 16x4."));
+  EXPECT_TRUE(mentions(r.notes, "may lie beyond: 16x4 (learning_rate 0.01)."));
   EXPECT_NE(r.answer.find("higher with N = 4"), std::string::npos) << r.answer;
 }
 
@@ -134,7 +134,7 @@ TEST_F(TunedReport, LeavesOutValuesThatFail) {
   EXPECT_EQ(r.cells[0].counts.failed, 1);
   EXPECT_EQ(r.cells[0].samples.failed, 0);
   EXPECT_EQ(r.cells[1].tuned->best, 2);
-  EXPECT_TRUE(mentions(r.notes, "cannot be chosen: learning_rate 0.01 in 4x16."));
+  EXPECT_TRUE(mentions(r.notes, "cannot be chosen: 4x16 (learning_rate 0.01)."));
   EXPECT_TRUE(mentions(r.notes, "Runs that failed with values or seeds that no score uses: 1 of "));
   EXPECT_FALSE(mentions(r.notes, "look better"));
   EXPECT_TRUE(mentions(r.notes, "Failed: 4x16 learning_rate=0.01, seed 5: the loss is not finite"))
