@@ -339,7 +339,7 @@ std::string answer_of(const StudyReport& report) {
   if (first.differ && (testable <= 1 || is_more_than_chance(first, testable))) {
     return difference_answer(report);
   }
-  const std::string pooled = pooled_answer(report);
+  std::string pooled = pooled_answer(report);
   if (!pooled.empty()) return pooled;
   return first.differ ? chance_answer(report) : nothing_found(report);
 }
