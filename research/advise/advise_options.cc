@@ -20,6 +20,11 @@ bool decides_speed(const std::string& key) {
          role == Role::kMeasure || role == Role::kMachine;
 }
 
+bool contains(const Overrides& config, const std::string& key) {
+  return std::any_of(config.begin(), config.end(),
+                     [&](const auto& entry) { return entry.first == key; });
+}
+
 }  // namespace
 
 Status check_options(const AdviceOptions& options) {
@@ -55,9 +60,7 @@ Status check_known_speeds(const KnownSpeeds& known, const Config& base) {
   for (const auto& [key, text] : known.config) theirs[key] = text;
   Overrides ours = to_overrides(base);  // in order, the environment first
   for (const auto& [key, text] : known.config) {
-    const bool is_ours = std::any_of(ours.begin(), ours.end(),
-                                     [&](const auto& entry) { return entry.first == key; });
-    if (!is_ours) ours.emplace_back(key, "");
+    if (!contains(ours, key)) ours.emplace_back(key, "");
   }
   for (const auto& [key, text] : ours) {
     const std::string& other = theirs[key];
