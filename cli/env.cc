@@ -305,10 +305,10 @@ void add_check(Command env, Context& context) {
   app.add_flag("--json", check->json, "Standard output is one JSON object");
   app.callback([&context, check, source] {
     context.action = [&context, check, source] {
-      Result<NamedEnv> env = named_env(*source, context);
-      if (!env.ok()) return report_error(env.status(), check->json);
-      check->id = env.value().id;
-      return check_env(*check, env.value().options);
+      Result<NamedEnv> named = named_env(*source, context);
+      if (!named.ok()) return report_error(named.status(), check->json);
+      check->id = named.value().id;
+      return check_env(*check, named.value().options);
     };
   });
 }

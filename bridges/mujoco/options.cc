@@ -57,7 +57,10 @@ Status parse_text(std::string_view text, Interval& out) {
 
 std::string to_text(const Numbers& value) {
   std::string out;
-  for (const double x : value.values) out += (out.empty() ? "" : ",") + broadloom::to_text(x);
+  for (const double x : value.values) {
+    if (!out.empty()) out += ',';
+    out += broadloom::to_text(x);
+  }
   return out;
 }
 
