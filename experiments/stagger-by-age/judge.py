@@ -27,7 +27,7 @@ PAIR_COLUMNS = [
     "difference high", "P(base better)", "P low", "P high", "p", "other is",
 ]  # fmt: skip
 LEAST_SEEDS = 4  # fewer cannot be told apart
-LAST_OF_FOUR = 34  # the seeds up to this one were looked at first
+LOOKS = {"four": 34, "six": 36}  # the seeds up to this one were looked at before all were made
 
 
 def start_of(run):
@@ -126,8 +126,9 @@ def main():
     ], arms)  # fmt: skip
     write(results / "pairs.csv", PAIR_COLUMNS, pairs)
     write(results / "pairs_last.csv", PAIR_COLUMNS, pairs_last)
-    first = judged([run for run in kept if run["seed"] <= LAST_OF_FOUR])
-    write(results / "pairs_of_four.csv", PAIR_COLUMNS, first[1])
+    for name, last in LOOKS.items():
+        seen = judged([run for run in kept if run["seed"] <= last])
+        write(results / f"pairs_of_{name}.csv", PAIR_COLUMNS, seen[1])
     write_verdicts(results / "verdicts.csv", verdicts(pairs))
 
 
