@@ -171,9 +171,10 @@ def train(
     vectorization: "sync", or "async" for one process per environment; for ids of Gymnasium and
         functions without num_envs.
 
-    Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration come out after the run
-    is saved. Exceptions of the environment's step() come out, too; the last checkpoint then remains
-    (checkpoint_interval). broadloom.resume() continues from it."""
+    Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration or the environment come
+    out after the last finished iteration is saved. A note of the exception names its step, from
+    which broadloom.resume() goes on. If environments save their state (JAX, MuJoCo Warp) and fail
+    within an iteration, the last checkpoint remains (checkpoint_interval)."""
     _check_calls(threads, on_iteration)
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
@@ -184,7 +185,7 @@ def train(
     env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **{key: text_of(value) for key, value in settings.items()}}
-        with calls_of(quiet, on_iteration, sinks, out) as calls, _without_lists():
+        with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
             summary = _core.train(
                 keys,
                 str(out or ""),
@@ -282,7 +283,7 @@ def resume(
         "stop_at_return": stop_at_return,
     }
     changed = {key: text_of(value) for key, value in replaced.items() if value is not None}
-    with calls_of(quiet, on_iteration, sinks, run) as calls:
+    with calls_of(quiet, on_iteration, sinks) as calls:
         summary = _core.resume(
             os.fspath(run),
             total_timesteps,
@@ -623,11 +624,11 @@ class _Progress:
 
 class Calls:
     """Functions that the extension calls during a run: `all` is (on_contract, on_iteration,
-    on_note), with None for silence."""
+    on_note, on_end), with None for silence."""
 
     def __init__(self, quiet, on_iteration, feeder):
         self.show, self.on_iteration, self.feeder = _Progress(quiet), on_iteration, feeder
-        self.finished, self.run_dir = False, ""
+        self.finished, self.saved = False, None
         listens = on_iteration is not None or feeder is not None
         self.all = (
             None if quiet else lambda text: print(_core.terminal_text(text)),
@@ -635,13 +636,17 @@ class Calls:
             None
             if quiet
             else lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr),
+            self.end,
         )
+
+    def end(self, run_dir, step):
+        """Keeps the folder and the step from which a resume would go on."""
+        self.saved = run_dir, step
 
     def __call__(self, found):
         numbers, evaluation, copy = found
         numbers["evaluation"] = json.loads(evaluation) if evaluation else None
         progress = Progress(numbers, copy)
-        self.run_dir = progress["run_dir"]
         self.show(progress)
         if self.feeder is not None:
             self.feeder(progress["run_dir"])
@@ -649,21 +654,23 @@ class Calls:
 
 
 @contextlib.contextmanager
-def calls_of(quiet, on_iteration, sinks, folder):
-    """The Calls of a run in this folder, if it is known. Closes the sinks when it ends, whatever
-    ends it. After Ctrl-C says how the run can go on."""
+def calls_of(quiet, on_iteration, sinks):
+    """The Calls of a run. Closes the sinks when it ends, whatever ends it. After Ctrl-C, or an
+    exception of a callback or the environment, says how the run can go on."""
     feeder = None
     if sinks:
         from .sinks import Feeder
 
         feeder = Feeder(sinks)
     calls = Calls(quiet, on_iteration, feeder)
-    calls.run_dir = os.fspath(folder or "")
     try:
         yield calls
-    except KeyboardInterrupt as stop:
-        if calls.run_dir and os.path.isdir(os.path.join(calls.run_dir, "checkpoints")):
-            words = f"The run is saved; go on with broadloom.resume({calls.run_dir!r})"
+    except BaseException as stop:
+        if calls.saved is not None and not isinstance(stop, _core.Error):  # its message says so
+            run_dir, step = calls.saved
+            words = (
+                f"The run is saved up to step {step:,}; go on with broadloom.resume({run_dir!r})"
+            )
             if hasattr(stop, "add_note"):  # Python 3.11 and later
                 stop.add_note(words)
             elif not quiet:

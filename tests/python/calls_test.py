@@ -1,5 +1,6 @@
 """Calls of train() that end early, run in several threads, or run within each other."""
 
+import math
 import os
 import signal
 import threading
@@ -12,34 +13,103 @@ import gymnasium
 import broadloom
 from simulator_cases import (
     cart_pole_same_step,
-    FailingCorridor,
     out,
     parameters,
     SMALL,
     StableBaselines,
+    tensors,
 )
 
 
+class Fails(gymnasium.wrappers.TimeLimit):
+    """CartPole, one step of which fails."""
+
+    failing_step, lived = None, 0  # the step of each environment that fails; None: none
+
+    def __init__(self):
+        super().__init__(gymnasium.make("CartPole-v1"), 20)
+
+    def step(self, action):
+        self.lived += 1
+        observation, reward, *rest = super().step(action)
+        return observation, Fails.fail() if self.lived == self.failing_step else reward, *rest
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+
+
 class CallsTest(unittest.TestCase):
-    def test_exceptions_of_step_come_out_and_the_last_checkpoint_stays(self):
-        try:  # assertRaises would clear the traceback
+    def test_failures_of_step_save_the_last_finished_iteration(self):
+        stopped = broadloom.train(
+            Fails,
+            out=out("before"),
+            name="Fails-v0",
+            on_iteration=lambda progress: progress["iteration"] < 4,
+            **SMALL,
+        )
+
+        def floor():
+            raise ValueError("the floor gave way")
+
+        for number, (fails, wanted, words) in enumerate(
+            (
+                (floor, ValueError, "the floor gave way"),
+                (interrupt, KeyboardInterrupt, "KeyboardInterrupt"),
+                (
+                    lambda: math.nan,
+                    broadloom.Error,
+                    "Fails-v0: reward of environment 0 is not finite",
+                ),
+            )
+        ):
+            folder = out(f"fails{number}")
+            Fails.fail, Fails.failing_step = fails, 150  # in the fifth iteration
+            try:  # assertRaises would clear the traceback
+                broadloom.train(Fails, out=folder, name="Fails-v0", **SMALL)
+                self.fail("nothing was raised")
+            except wanted as error:
+                text = "".join(traceback.format_exception(error))
+            self.assertIn(words, text)
+            if wanted is broadloom.Error:
+                self.assertIn(f"of '{folder}' stays saved", text)
+                self.assertIn("a resume continues from its step 512", text)
+            else:
+                self.assertIn("in step\n", text)
+            if wanted is not broadloom.Error and hasattr(BaseException, "add_note"):
+                self.assertIn(
+                    "The run is saved up to step 512; go on with "
+                    f"broadloom.resume({os.fspath(folder)!r})",
+                    text,
+                )
+            self.assertEqual(tensors(folder), tensors(stopped))
+            Fails.failing_step = None
+            run = broadloom.resume(folder, quiet=True)
+            self.assertEqual((run.finished, run.global_step), (True, 1024))
+
+    def test_ctrl_c_in_an_evaluation_saves_the_iteration(self):
+        def made_later(progress):
+            Fails.fail, Fails.failing_step = interrupt, 1
+
+        class Late(Fails):
+            def __init__(self):
+                super().__init__()
+                self.failing_step = Fails.failing_step
+
+        self.addCleanup(setattr, Fails, "failing_step", None)
+        with self.assertRaises(KeyboardInterrupt):
             broadloom.train(
-                FailingCorridor,
-                out=out("failing"),
-                name="Failing-v0",
-                checkpoint_interval=1,
+                Late,
+                out=out("evaluated"),
+                name="Late-v0",
+                eval_interval=2,
+                on_iteration=made_later,
                 **SMALL,
             )
-            self.fail("nothing was raised")
-        except ValueError as error:
-            text = "".join(traceback.format_exception(error))
-        self.assertIn("the floor gave way", text)
-        self.assertIn("in step\n", text)
-        self.assertIn(
-            "iteration_0000000004.safetensors", os.listdir(out("failing") / "checkpoints")
-        )
-        FailingCorridor.lives = None
-        self.assertTrue(broadloom.resume(out("failing"), quiet=True).finished)
+        Fails.failing_step = None
+        files = os.listdir(out("evaluated") / "checkpoints")
+        self.assertIn("iteration_0000000002.safetensors", files)
+        self.assertTrue(broadloom.resume(out("evaluated"), quiet=True).finished)
 
     def test_ctrl_c_saves_the_run_and_a_resume_continues(self):
         def interrupt(progress):
@@ -51,7 +121,10 @@ class CallsTest(unittest.TestCase):
                 "gymnasium/CartPole-v1", out=out("stopped"), on_iteration=interrupt, **SMALL
             )
         if hasattr(stop.exception, "add_note"):  # Python 3.11 and later
-            words = f"The run is saved; go on with broadloom.resume({os.fspath(out('stopped'))!r})"
+            words = (
+                "The run is saved up to step 384; go on with "
+                f"broadloom.resume({os.fspath(out('stopped'))!r})"
+            )
             self.assertEqual(stop.exception.__notes__, [words])
         run = broadloom.resume(out("stopped"), quiet=True)
         self.assertTrue(run.finished)
