@@ -155,7 +155,8 @@ def train(
         other ids: options of the environment, {"gravity": 9.5} for the key env.gravity.
     wrappers: functions such as classes of gymnasium.wrappers, in order; as env_kwargs for ids of
         Gymnasium and functions that make one environment. With either the name of an id's
-        environment is python/<id>, and the run records both in words only.
+        environment is python/<id>, and the run records both in words only. For ids of ALE env_kwargs
+        are AtariVectorEnv's, and there are no wrappers.
     config: keys of the config, such as num_envs=16 or norm_obs=True;
         `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new.
@@ -312,6 +313,8 @@ def register(
     makes, or those of an id of Gymnasium.
 
     Other arguments are those of train(). A name that is registered again means the new function.
+    max_episode_steps: a time limit of ids and single environments, or the one that a function of
+    num_envs sets itself; 0: their own.
     num_envs: number of environments to ask a function of num_envs for at first, to learn about
     them.
 
@@ -329,14 +332,23 @@ def register(
                 f"name: got '{name}', which a training in progress uses with another "
                 "function or other arguments; expected another name"
             )
-    kind = sources.function_kind(
-        name,
-        env,
-        vectorization=vectorization,
-        keys=observation_keys,
-        max_episode_steps=max_episode_steps,
-        num_envs=num_envs,
-    )
+    if isinstance(env, sources.EnvMaker) and isinstance(env.source, str):
+        kind = sources.gymnasium_kind(
+            name,
+            env,
+            vectorization=vectorization,
+            keys=observation_keys,
+            limit=max_episode_steps,
+        )
+    else:
+        kind = sources.function_kind(
+            name,
+            env,
+            vectorization=vectorization,
+            keys=observation_keys,
+            max_episode_steps=max_episode_steps,
+            num_envs=num_envs,
+        )
     with _lock:
         _core.register(kind.spec, kind.simulator)
         _kinds[name] = env, arguments, kind

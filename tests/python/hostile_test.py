@@ -130,6 +130,18 @@ CASES = {
         but(reward=lambda self: [1.0, 2.0]),
         {},
     ),
+    "one environment": (
+        ValueError,
+        "returned one environment twice; make a new environment in each call",
+        lambda env=Meek(): gymnasium.wrappers.TimeLimit(env, 10),
+        {},
+    ),
+    "one environment in processes": (
+        ValueError,
+        "returned one environment twice",
+        lambda env=Meek(): env,
+        {"vectorization": "async"},
+    ),
     "complex numbers": (TypeError, "complex128", but(look=lambda self: np.zeros(3, complex)), {}),
     "fractions in bytes": (
         TypeError,
