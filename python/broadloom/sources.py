@@ -349,8 +349,8 @@ def _vector_maker(name, function, vectorization, max_episode_steps=0, around=Non
 
 
 class _One:
-    """Makes single environments. `limit`: that of the last one. made: weak references to those of this
-    process; other processes have copies of their own."""
+    """Makes single environments. `limit`: that of the last one. made: weak references to those of
+    this process; other processes have copies of their own."""
 
     def __init__(self, name, function, limit, made, around):
         self.arguments, self.made, self.around = (name, function, limit), made, around

@@ -155,8 +155,8 @@ def train(
         other ids: options of the environment, {"gravity": 9.5} for the key env.gravity.
     wrappers: functions such as classes of gymnasium.wrappers, in order; as env_kwargs for ids of
         Gymnasium and functions that make one environment. With either the name of an id's
-        environment is python/<id>, and the run records both in words only. For ids of ALE env_kwargs
-        are AtariVectorEnv's, and there are no wrappers.
+        environment is python/<id>, and the run records both in words only. For ids of ALE,
+        env_kwargs are AtariVectorEnv's, and there are no wrappers.
     config: keys of the config, such as num_envs=16 or norm_obs=True;
         `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new.

@@ -235,7 +235,11 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
     BROADLOOM_TRY(set_isa(config.value().isa));
     const std::string name = config.value().env_id + "__" + config.value().algorithm + "__" +
                              std::to_string(config.value().seed);
-    const std::string run_dir = out.empty() ? cli::default_run_dir(name) : out;
+    FoldersToFill folders;
+    const Result<std::string> made =
+        out.empty() ? cli::default_run_dir(name, folders) : Result<std::string>(out);
+    if (!made.ok()) return made.status();
+    const std::string& run_dir = made.value();
     ledger = cli::ledger_of_run(requested_ledger, run_dir);
     std::optional<InitialPolicy> initial_policy;
     if (init.empty() && init_optimizer) {

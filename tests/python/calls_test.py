@@ -3,6 +3,8 @@
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import traceback
 import unittest
@@ -169,6 +171,26 @@ class CallsTest(unittest.TestCase):
 
         with self.assertRaisesRegex(LookupError, "enough"):
             broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
+
+    def test_runs_begun_at_once_get_folders_of_their_own(self):
+        here = out("begun_at_once")
+        here.mkdir()
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(here)
+        with self.assertRaises(broadloom.Error):
+            broadloom.train("CartPole-v1", init="nowhere", **SMALL)
+        self.assertEqual(os.listdir(), [])
+        words = f"import broadloom; print(broadloom.train('CartPole-v1', **{SMALL}).dir)"
+        runs = [
+            subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, text=True)
+            for _ in range(4)
+        ]
+        folders = [run.communicate()[0].strip() for run in runs]
+        self.assertEqual([run.returncode for run in runs], [0] * 4)
+        self.assertEqual(len({*folders}), 4)
+        for folder in folders:
+            self.assertTrue((here / folder / "ledger_line.json").exists(), folder)
 
     def test_exceptions_come_out_of_the_call_that_raised_them(self):
         failed, closing, others_done = threading.Event(), threading.Event(), threading.Event()
