@@ -161,6 +161,7 @@ def atari_kind(env_id, name, maker, *, vectorization, keys, limit):
         make,
         upstream=f"ale-py {ale_py.__version__}: {spec.vector_entry_point}{words}",
         frames=ATARI_FRAMES,
+        truncates_at_limit=True,  # else a block would have more last frames than frames
         max_episode_steps=limit or most_frames // frameskip,
         reward_threshold=spec.reward_threshold,
         summary=f"{name} of ale-py {ale_py.__version__}: 84x84 grey, {ATARI_FRAMES} frames; "

@@ -275,6 +275,20 @@ class IdsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "max_episode_steps: got 50 .*after 30 steps"):
             train(limited, "Longer", max_episode_steps=50)
 
+    def test_images_that_truncate_before_their_limit(self):
+        class Hasty(Long):
+            observation_space = Box(0, 255, (64, 80, 3), np.uint8)
+
+            def look(self):
+                return np.full((64, 80, 3), self.t, np.uint8)
+
+            def step(self, action):
+                self.t += 1
+                return self.look(), 1.0, False, self.t >= 3, {}
+
+        run = train(Hasty, "Hasty", max_episode_steps=30, encoder="nature", total_timesteps=128)
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_length"], 3)
+
     def test_atari_ids_take_no_wrappers(self):
         for options in (
             {"wrappers": [gymnasium.wrappers.FlattenObservation]},
