@@ -108,9 +108,10 @@ class Kind:
         form = self.groups_of(observation) if hasattr(observation, "spaces") else None
         if form is None and spaces.kind_of(observation) == "Dict":
             observation, critic = self.spaces_of_keys(observation)
+        form = form or spaces.from_gymnasium(observation, "observation")
         self.spec = {
             "id": self.id,
-            "observation": form or spaces.from_gymnasium(observation, "observation"),
+            "observation": form | spaces.how_given(observation, self.groups[0], form),
             "critic_observation": None if critic is None else critic_space(critic),
             "action": spaces.from_gymnasium(self.action_space, "action"),
             "max_episode_steps": limit if limit <= MOST_STEPS else 0,

@@ -563,8 +563,8 @@ class PythonEnvs final : public VecEnv,
   bool deterministic_ = false, has_final_observations_ = false, filler_rows_ = false;
   bool common_bits_ = true, plays_blocks_ = false, saves_state_ = false;
   bool truncates_at_limit_ = false;  // and nowhere else
-  std::size_t item_size_ = 0;  // bytes of a number in Python's array
-  std::size_t numbers_ = 0;    // numbers of an observation in Python's array
+  std::size_t item_size_ = 0;        // bytes of a number in Python's array
+  std::size_t numbers_ = 0;          // numbers of an observation in Python's array
   std::vector<std::byte> current_, critic_;
   std::vector<SavedArray> state_;
   std::vector<std::uint8_t> masks_;  // [N, M] of current_, or empty

@@ -211,12 +211,6 @@ CASES = {
         {},
     ),
     "a reset without seed": (TypeError, "seed", but(reset=lambda self: (ZEROS, {})), {}),
-    "two choices from 1": (
-        TypeError,
-        "count from 0",
-        but(action_space=MultiDiscrete([2, 3], start=[1, 1])),
-        {},
-    ),
     "whole numbers": (
         TypeError,
         "floating point",
