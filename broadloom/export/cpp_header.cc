@@ -542,7 +542,8 @@ class HeaderText {
   static std::string shifts(const Operation& operation) {
     std::vector<std::int64_t> numbers = operation.shifts;
     if (numbers.empty()) numbers.push_back(static_cast<std::int64_t>(operation.number));
-    return fmt::format("std::array<long long, {}>{{{{{}}}}}", numbers.size(), fmt::join(numbers, ", "));
+    return fmt::format("std::array<long long, {}>{{{{{}}}}}", numbers.size(),
+                       fmt::join(numbers, ", "));
   }
 
   const PolicyGraph& graph_;

@@ -11,6 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._errors import error_of
 from .training import answer, flags_of, text_of
 
 if TYPE_CHECKING:
@@ -51,11 +52,8 @@ def _check(name, code, why=None):
     if code == 130:
         raise KeyboardInterrupt(f"broadloom {name} was stopped; results that it had are saved")
     if code not in _ANSWERS:
-        error = _core.Error(
-            why or f"broadloom {name} ended with exit code {code}; see standard error"
-        )
-        error.kind = _KINDS.get(code, "")
-        raise error
+        words = why or f"broadloom {name} ended with exit code {code}; see standard error"
+        raise error_of(_KINDS.get(code, "io"), words)
 
 
 def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
@@ -167,9 +165,7 @@ class Study:
                     raise
                 # The file is gone, and its lines are not those of the dict.
                 words = re.sub(re.escape(str(file)) + r"(:\d+)?", "definition", str(error))
-                plain = _core.Error(words)
-                plain.kind = error.kind
-                raise plain from None
+                raise error_of(error.kind, words) from None
 
     def search(
         self,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._errors import error_of, refusal_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -183,7 +184,8 @@ def train(
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
         settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
         env_kwargs = None
-    env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
+    with _refusals():
+        env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **{key: text_of(value) for key, value in settings.items()}}
         with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
@@ -238,9 +240,16 @@ def _check_source(name, env_kwargs, wrappers, keys):
 
 
 def _invalid(text):
-    error = _core.Error(text)
-    error.kind = "invalid_config"
-    return error
+    return error_of("invalid_config", text)
+
+
+@contextlib.contextmanager
+def _refusals():
+    """TypeErrors and ValueErrors of Broadloom's own checks become broadloom.Errors, too."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise refusal_of(error) from error.__cause__
 
 
 @contextlib.contextmanager
@@ -332,23 +341,24 @@ def register(
                 f"name: got '{name}', which a training in progress uses with another "
                 "function or other arguments; expected another name"
             )
-    if isinstance(env, sources.EnvMaker) and isinstance(env.source, str):
-        kind = sources.gymnasium_kind(
-            name,
-            env,
-            vectorization=vectorization,
-            keys=observation_keys,
-            limit=max_episode_steps,
-        )
-    else:
-        kind = sources.function_kind(
-            name,
-            env,
-            vectorization=vectorization,
-            keys=observation_keys,
-            max_episode_steps=max_episode_steps,
-            num_envs=num_envs,
-        )
+    with _refusals():
+        if isinstance(env, sources.EnvMaker) and isinstance(env.source, str):
+            kind = sources.gymnasium_kind(
+                name,
+                env,
+                vectorization=vectorization,
+                keys=observation_keys,
+                limit=max_episode_steps,
+            )
+        else:
+            kind = sources.function_kind(
+                name,
+                env,
+                vectorization=vectorization,
+                keys=observation_keys,
+                max_episode_steps=max_episode_steps,
+                num_envs=num_envs,
+            )
     with _lock:
         _core.register(kind.spec, kind.simulator)
         _kinds[name] = env, arguments, kind
@@ -500,18 +510,18 @@ def _check_bare_id(env_id):
         return
     if env_id in _kinds or any(known["id"] == env_id for known in _core.list_envs()):
         return
-    error = _core.Error(
+    raise error_of(
+        "not_found",
         f"unknown environment '{env_id}'; Gymnasium has one of this id: name it "
-        f"'gymnasium/{env_id}'"
+        f"'gymnasium/{env_id}'",
     )
-    error.kind = "not_found"
-    raise error
 
 
 @contextlib.contextmanager
 def identified(env, name, vectorization, keys, num_envs):
     """The id of train()'s `env`. No other call can register it during the block."""
-    env_id = identify(env, name, vectorization, keys, num_envs)
+    with _refusals():
+        env_id = identify(env, name, vectorization, keys, num_envs)
     try:
         yield env_id
     finally:
@@ -589,15 +599,13 @@ def _refused(error):
     if known is not None and isinstance(error, known.error.UnregisteredEnv):
         error.broadloom_kind = "not_found"
         return error
-    trace = error.__traceback__
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    is_own = os.path.dirname(trace.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
     if isinstance(error, ModuleNotFoundError):
         error.broadloom_kind = "not_found"
-    elif is_own and isinstance(error, (TypeError, ValueError)):
-        error.broadloom_kind = "invalid_config"
-    return error
+        return error
+    refusal = refusal_of(error)
+    if isinstance(refusal, _core.Error):
+        refusal.broadloom_kind = refusal.kind
+    return refusal
 
 
 for _name in ("gymnasium", "envpool", "gymnax", "warp"):

@@ -165,6 +165,49 @@ class CallsTest(unittest.TestCase):
             self.assertEqual(refused.exception.kind, "invalid_config")
         self.assertFalse(out("refused").exists())
 
+    def test_every_refusal_is_an_error_with_a_kind(self):
+        def many(num_envs):
+            return cart_pole_same_step(num_envs)
+
+        class Texts(gymnasium.Env):
+            observation_space = gymnasium.spaces.Text(5)
+            action_space = gymnasium.spaces.Discrete(2)
+
+        run = broadloom.train("CartPole-v1", out=out("kinds"), **SMALL)
+        damaged = out("damaged.db")
+        damaged.write_text("no store")
+        wrap = [gymnasium.wrappers.FlattenObservation]
+        for kind, types, call in (
+            ("invalid_config", TypeError, lambda: broadloom.train(Texts, **SMALL)),
+            ("invalid_config", TypeError, lambda: broadloom.train(5, **SMALL)),
+            ("invalid_config", TypeError, lambda: broadloom.register("Int-v0", lambda: 5)),
+            (
+                "invalid_config",
+                ValueError,
+                lambda: broadloom.register("Stack-v0", "gymnasium/ALE/Pong-v5", wrappers=wrap),
+            ),
+            ("invalid_config", (), lambda: broadloom.register("Own-v0", "CartPole-v1")),
+            ("invalid_config", (), lambda: broadloom.train(many, env_kwargs={"a": 1}, **SMALL)),
+            ("invalid_config", (), lambda: broadloom.train("CartPole-v1", wrappers=wrap, **SMALL)),
+            ("invalid_config", (), lambda: broadloom.train("CartPole-v1", sinks="no", **SMALL)),
+            ("invalid_config", (), lambda: broadloom.VectorEnv(0, env_id="CartPole-v1")),
+            ("invalid_config", (), lambda: broadloom.evaluate(run, actions="x")),
+            ("not_found", (), lambda: broadloom.Policy(out("nowhere"))),
+            ("corrupt", (), lambda: broadloom.frames.read_store(damaged)),
+        ):
+            with self.assertRaises(broadloom.Error) as refused:
+                call()
+            self.assertEqual(refused.exception.kind, kind, refused.exception)
+            if types:
+                self.assertIsInstance(refused.exception, types)
+
+        def fail():
+            raise ValueError("the user's own")
+
+        with self.assertRaises(ValueError) as raised:
+            broadloom.register("Users-v0", fail)
+        self.assertNotIsInstance(raised.exception, broadloom.Error)
+
     def test_callbacks_that_raise_end_the_run(self):
         def fail(progress):
             raise LookupError("enough")
