@@ -298,6 +298,8 @@ def from_gymnasium(space, name):
             f"action space: got {space}, expected a Box of floating point numbers; "
             "gymnasium.wrappers.TransformAction can round them to integers"
         )
+    if name == "action" and space.shape == ():
+        return _nested.form(space)
     channels_first = name != "action" and are_channels_first(space)
     if channels_first:
         moved = [np.moveaxis(bound, 0, -1) for bound in (space.low, space.high)]

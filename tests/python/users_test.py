@@ -698,6 +698,7 @@ class UsersTest(unittest.TestCase):
             "choices": gymnasium.spaces.Tuple([discrete(3), discrete(2)]),
             "starts": gymnasium.spaces.MultiDiscrete([[2], [3]], start=[[1], [-1]]),
             "tenths": gymnasium.spaces.Tuple([discrete(2), box(-0.1, 0.1, (2,), np.float64)]),
+            "one": box(-1.0, 1.0, ()),
             "numbers": gymnasium.spaces.Dict({"a": numbers, "b": box(0.0, 1.0, ())}),
         }.items():
             seen = []
