@@ -126,8 +126,8 @@ def train(
     env: EnvSource,
     *,
     out: StrPath | None = None,
-    threads: int = 0,
-    ledger: StrPath = "",
+    threads: int | None = 0,
+    ledger: StrPath | None = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
     sinks: Sinks = (),
@@ -159,7 +159,7 @@ def train(
         environment is python/<id>, and the run records both in words only. For ids of ALE,
         env_kwargs are AtariVectorEnv's, and there are no wrappers.
     config: keys of the config, such as num_envs=16 or norm_obs=True;
-        `python -m broadloom train --help` lists them.
+        `python -m broadloom train --help` lists them. None is a key that is left out.
     out: the run's folder, which must be new.
     threads: 0 for all cores. Results do not depend on it.
     on_iteration: called with a Progress, a dict, after each iteration. If it returns False, the run
@@ -177,6 +177,7 @@ def train(
     out after the last finished iteration is saved. A note of the exception names its step, from
     which broadloom.resume() goes on. If environments save their state (JAX, MuJoCo Warp) and fail
     within an iteration, the last checkpoint remains (checkpoint_interval)."""
+    threads = 0 if threads is None else threads
     _check_calls(threads, on_iteration)
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
@@ -187,13 +188,13 @@ def train(
     with _refusals():
         env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
-        keys = {"env_id": env_id, **{key: text_of(value) for key, value in settings.items()}}
+        keys = {"env_id": env_id, **texts_of(settings)}
         with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
             summary = _core.train(
                 keys,
                 str(out or ""),
                 threads,
-                str(ledger),
+                os.fspath(ledger or ""),
                 os.fspath(init or ""),
                 init_optimizer,
                 os.fspath(panel or ""),
@@ -270,13 +271,13 @@ def _without_lists():
 def resume(
     run: StrPath,
     *,
-    total_timesteps: int = 0,
-    more_timesteps: int = 0,
-    threads: int = 0,
-    device: str = "",
+    total_timesteps: int | None = 0,
+    more_timesteps: int | None = 0,
+    threads: int | None = 0,
+    device: str | None = "",
     memory_limit: int | None = None,
     stop_at_return: float | str | None = None,
-    ledger: StrPath = "",
+    ledger: StrPath | None = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
     sinks: Sinks = (),
@@ -286,21 +287,22 @@ def resume(
     device, memory_limit: replace the run's own. stop_at_return: a higher return than the run's, or
     "none", for a run that stopped there. Register your own environments again before, with
     register()."""
+    threads = 0 if threads is None else threads
     _check_calls(threads, on_iteration)
     replaced = {
         "device": device or None,
         "memory_limit": memory_limit,
         "stop_at_return": stop_at_return,
     }
-    changed = {key: text_of(value) for key, value in replaced.items() if value is not None}
+    changed = texts_of(replaced)
     with calls_of(quiet, on_iteration, sinks) as calls:
         summary = _core.resume(
             os.fspath(run),
-            total_timesteps,
-            more_timesteps,
+            total_timesteps or 0,
+            more_timesteps or 0,
             threads,
             changed,
-            str(ledger),
+            os.fspath(ledger or ""),
             *calls.all,
         )
         calls.finished = summary["finished"]
@@ -565,7 +567,12 @@ def identify(env, name, vectorization, keys, num_envs):
 
 def flags_of(options):
     """Keywords as flags of the program, without those that are None."""
-    return [f"--{key}={text_of(value)}" for key, value in options.items() if value is not None]
+    return [f"--{key}={text}" for key, text in texts_of(options).items()]
+
+
+def texts_of(options):
+    """The texts of options. None means one that is left out, as everywhere."""
+    return {key: text_of(value) for key, value in options.items() if value is not None}
 
 
 def text_of(value):
@@ -596,10 +603,10 @@ def _refused(error):
     """The error with the kind that the program ends with, if an id cannot be opened: a name that is
     not known, or environments that Broadloom itself refuses. Others come from their code."""
     known = sys.modules.get("gymnasium")
-    if known is not None and isinstance(error, known.error.UnregisteredEnv):
-        error.broadloom_kind = "not_found"
-        return error
-    if isinstance(error, ModuleNotFoundError):
+    missing = [ModuleNotFoundError]
+    if known is not None:
+        missing += [known.error.UnregisteredEnv, known.error.DependencyNotInstalled]
+    if isinstance(error, tuple(missing)):
         error.broadloom_kind = "not_found"
         return error
     refusal = refusal_of(error)

@@ -1,5 +1,6 @@
 """Calls of train() that end early, run in several threads, or run within each other."""
 
+import json
 import math
 import os
 import signal
@@ -21,6 +22,9 @@ from simulator_cases import (
     StableBaselines,
     tensors,
 )
+
+
+SIZES = ("total_timesteps", "num_envs", "num_steps")
 
 
 class Fails(gymnasium.wrappers.TimeLimit):
@@ -164,6 +168,28 @@ class CallsTest(unittest.TestCase):
             self.assertTrue(str(refused.exception).startswith(words), refused.exception)
             self.assertEqual(refused.exception.kind, "invalid_config")
         self.assertFalse(out("refused").exists())
+
+    def test_none_means_left_out(self):
+        left_out = {"ledger": None, "threads": None, "target_kl": None, "panel": None}
+        given = {"env_kwargs": {"gravity": None, "pole_mass": 0.2}}
+        run = broadloom.train(
+            "CartPole-v1", out=out("none"), **left_out, **given, lr_schedule="constant", **SMALL
+        )
+        config = json.loads((run.dir / "manifest.json").read_text())["config"]
+        self.assertEqual((config["target_kl"], config["env.pole_mass"]), ("0", "0.2"))
+        self.assertTrue(run.record.startswith(os.fspath(out("ledger.jsonl"))), run.record)
+        run = broadloom.resume(run, more_timesteps=128, total_timesteps=None, device=None,
+                               threads=None, ledger=None, quiet=True)  # fmt: skip
+        self.assertEqual(run.global_step, 1152)
+        self.assertFalse(os.path.exists("None"))
+        env = broadloom.VectorEnv(2, env_id="CartPole-v1", gravity=None)
+        self.assertEqual(env.num_envs, 2)
+        self.assertEqual(
+            broadloom.command("eval", run, None, episodes=3, panel=None)["episodes"], 3
+        )
+        base = {"env_id": "CartPole-v1", "target_kl": None, **{k: SMALL[k] for k in SIZES}}
+        study = broadloom.Study({"seeds": 1, "base": base, "grid": None}, out=out("none.sqlite"))
+        self.assertEqual(study.run(quiet=True)["cells"][0]["finished"], 1)
 
     def test_every_refusal_is_an_error_with_a_kind(self):
         def many(num_envs):

@@ -352,6 +352,14 @@ class IdsTest(unittest.TestCase):
         with self.assertRaisesRegex(ModuleNotFoundError, "games/X needs .*pip install no-package"):
             package("no_package", "no-package", "games/X")
 
+        def lacks():
+            raise gymnasium.error.DependencyNotInstalled("no_package is not installed")
+
+        gymnasium.register("Lacking-v0", lacks)
+        with self.assertRaises(gymnasium.error.DependencyNotInstalled) as missing:
+            broadloom.train("gymnasium/Lacking-v0", out=out("lacking"), **SMALL)
+        self.assertEqual(missing.exception.broadloom_kind, "not_found")  # of the program's exit
+
     def test_threads_need_no_folder(self):
         runs = []
         before = os.getcwd()
