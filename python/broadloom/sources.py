@@ -333,7 +333,7 @@ def _vector_maker(name, function, vectorization, max_episode_steps=0, around=Non
     made = []  # weak references to all of this process
 
     def make(request):
-        limit = request.max_episode_steps or max_episode_steps
+        limit = int(request.max_episode_steps or max_episode_steps)
         one = _One(name, function, limit if limit <= MOST_STEPS else 0, made, around)
         kind = (
             gymnasium.vector.SyncVectorEnv

@@ -256,7 +256,7 @@ class IdsTest(unittest.TestCase):
                     self.assertEqual(result["mean_length"], limit)
 
     def test_time_limits_of_functions(self):
-        broadloom.register("Eighteen-v0", Long, max_episode_steps=18)
+        broadloom.register("Eighteen-v0", Long, max_episode_steps=np.int64(18))
         broadloom.register("EighteenOfId-v0", "gymnasium/Pendulum-v1", max_episode_steps=18)
         for name, given, limit in (
             ("Eighteen-v0", {}, 18),
