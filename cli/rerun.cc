@@ -33,9 +33,10 @@ struct RerunCommand {
   bool json = false;
 };
 
-std::string run_dir_of(const RerunCommand& command, const Config& config) {
+Result<std::string> run_dir_of(const RerunCommand& command, const Config& config,
+                               FoldersToFill& folders) {
   if (!command.out.empty()) return command.out;
-  return default_run_dir(fmt::format("rerun__{}__{}", config.env_id, config.seed));
+  return default_run_dir(fmt::format("rerun__{}__{}", config.env_id, config.seed), folders);
 }
 
 const char* rule_name(FieldRule rule) {
@@ -194,7 +195,10 @@ Result<RerunReport> run_again(const RerunCommand& command, const LedgerPlace& pl
   Result<RerunPlan> plan = plan_rerun(line, command.init, command.teacher, place.run_dir);
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(set_machine(plan.value().config, command.machine));
-  const std::string out = run_dir_of(command, plan.value().config);
+  FoldersToFill folders;
+  const Result<std::string> run_dir = run_dir_of(command, plan.value().config, folders);
+  if (!run_dir.ok()) return run_dir.status();
+  const std::string& out = run_dir.value();
   const int threads = command.threads > 0 ? command.threads : plan.value().threads;
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <mutex>
-#include <set>
 
 namespace broadloom::cli {
 
@@ -16,21 +13,17 @@ std::string file_name(std::string id) {
   return id;
 }
 
-std::string default_run_dir(const std::string& name) {
+Result<std::string> default_run_dir(const std::string& name, FoldersToFill& folders) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   const std::string first = fmt::format("runs/{}__{}", file_name(name), seconds);
-  // Threads of one process get different names, even before a folder exists.
-  static std::mutex mutex;
-  static std::set<std::string> given;
-  const std::lock_guard lock(mutex);
   std::string dir = first;
-  std::error_code error;
-  for (int i = 2; given.count(dir) != 0 || std::filesystem::exists(dir, error); ++i) {
+  for (int i = 2;; ++i) {
+    const Result<bool> made = folders.make_new(dir);
+    if (!made.ok()) return made.status();
+    if (made.value()) return dir;
     dir = fmt::format("{}-{}", first, i);
   }
-  given.insert(dir);
-  return dir;
 }
 
 }  // namespace broadloom::cli

@@ -60,9 +60,11 @@ struct TrainOptions {
   RankFlags ranks;
 };
 
-std::string run_dir_of(const TrainOptions& options, const Config& config) {
+Result<std::string> run_dir_of(const TrainOptions& options, const Config& config,
+                               FoldersToFill& folders) {
   if (!options.out.empty()) return options.out;
-  return default_run_dir(fmt::format("{}__{}__{}", config.env_id, config.algorithm, config.seed));
+  return default_run_dir(fmt::format("{}__{}__{}", config.env_id, config.algorithm, config.seed),
+                         folders);
 }
 
 Status check_resume(const TrainOptions& options, const Context& context) {
@@ -385,13 +387,15 @@ Result<Config> requested_config(const TrainOptions& options, const Context& cont
   return make_config(keys.value(), options.flags, context.env_options);
 }
 
-// ranks must outlive the result.
+// ranks must outlive the result. folders: the run's, if it has no --out.
 Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& context, int threads,
-                                Ranks& ranks) {
+                                Ranks& ranks, FoldersToFill& folders) {
   const Result<Config> config = requested_config(options, context);
   if (!config.ok()) return config.status();
   BROADLOOM_TRY(set_isa(config.value().isa));
-  const std::string run_dir = run_dir_of(options, config.value());
+  const Result<std::string> made = run_dir_of(options, config.value(), folders);
+  if (!made.ok()) return made.status();
+  const std::string& run_dir = made.value();
   BROADLOOM_TRY(RunFolder::check_free(run_dir));  // before errors about its ledger
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   BROADLOOM_TRY(check_ledger_file(ledger));
@@ -416,8 +420,9 @@ Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& cont
 // ranks wait for its run, or for its error.
 int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
   const int threads = threads_per_rank(options.threads, ranks);
+  FoldersToFill folders;
   const Result<ReadyRun> ready = options.resume.empty()
-                                     ? ready_to_start(options, context, threads, ranks)
+                                     ? ready_to_start(options, context, threads, ranks, folders)
                                      : ready_to_resume(options, context, threads, ranks);
   if (!ready.ok()) return report_error(ranks.agree(ready.status()), options.json);
   catch_interrupts();

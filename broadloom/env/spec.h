@@ -69,8 +69,8 @@ struct Space {
   FramePadding frame_padding = FramePadding::kFirst;
   // For choices of an action: not all are valid in each state (env/action_masks.h).
   bool masked = false;
-  // How a simulator of Python nests the numbers of an action, as JSON (python/broadloom/spaces.py).
-  // Empty: not at all. The library only keeps it.
+  // How a simulator of Python nests the numbers of an action, or gives an observation, as JSON
+  // (python/broadloom/spaces.py). Empty: as they are. Exports to PyTorch read an observation's.
   std::string structure{};
   // Observations that are dictionaries: their groups, one after the other. The space is then a Box
   // of float32 with one dimension. Empty: the numbers are one group without a name.

@@ -194,12 +194,13 @@ class ScenePlayer {
   }
 
   // The error about the first number that is not finite in the scene's episodes.
-  static Status fault_of_scene(const EvalScene& scene, std::uint64_t fault) {
+  Status fault_of_scene(const EvalScene& scene, std::uint64_t fault) {
     if (fault == kNoFault) return {};
     const FaultLocation location = decode_fault(fault);
     const std::string name = scene.name.empty() ? "" : fmt::format(" ({})", scene.name);
-    return not_finite(location.place, fmt::format("episode {}{}", location.env, name),
-                      location.step);
+    const Status found =
+        not_finite(location.place, fmt::format("episode {}{}", location.env, name), location.step);
+    return {found.kind(), fmt::format("{}: {}", policy_.spec.id, found.message())};
   }
 
   static Status stepped(const Status& status, int t) {

@@ -20,8 +20,12 @@ struct Helper {
 // A value is a row of numbers, row-major; an image is [channels, height, width].
 constexpr std::array<Helper, 21> kHelpers{{
     {"shift", R"(
-inline std::array<long long, 1> shift(const std::array<long long, 1>& x, long long by) {
-  return {{x[0] + by}};
+template <std::size_t kSize>
+std::array<long long, kSize> shift(const std::array<long long, kSize>& x,
+                                   const std::array<long long, kSize>& by) {
+  std::array<long long, kSize> y{};
+  for (std::size_t i = 0; i < kSize; ++i) y[i] = x[i] + by[i];
+  return y;
 }
 )"},
     // An index outside the space must not write outside the array.
@@ -485,7 +489,7 @@ class HeaderText {
         arguments += ", " + literal(operation.number);
         break;
       case OperationKind::kShift:
-        arguments += fmt::format(", {}", static_cast<std::int64_t>(operation.number));
+        arguments += ", " + shifts(operation);
         break;
       case OperationKind::kArgmax:
         arguments += ", " + parts(operation);
@@ -533,6 +537,13 @@ class HeaderText {
     if (sizes.empty()) sizes.push_back(row_size(shapes_.at(operation.inputs.front())));
     return fmt::format("std::array<std::size_t, {}>{{{{{}}}}}", sizes.size(),
                        fmt::join(sizes, ", "));
+  }
+
+  static std::string shifts(const Operation& operation) {
+    std::vector<std::int64_t> numbers = operation.shifts;
+    if (numbers.empty()) numbers.push_back(static_cast<std::int64_t>(operation.number));
+    return fmt::format("std::array<long long, {}>{{{{{}}}}}", numbers.size(),
+                       fmt::join(numbers, ", "));
   }
 
   const PolicyGraph& graph_;

@@ -19,6 +19,7 @@ void add_settings(const Operation& operation, Json& out) {
       break;
     case OperationKind::kShift:
       out["by"] = static_cast<std::int64_t>(operation.number);
+      if (!operation.shifts.empty()) out["by"] = operation.shifts;
       break;
     case OperationKind::kPermute:
       out["axes"] = operation.axes;

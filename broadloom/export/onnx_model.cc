@@ -155,7 +155,9 @@ class ModelWriter {
     };
     switch (operation.kind) {
       case OperationKind::kShift:
-        out("Add", {x, number(operation, "by", static_cast<std::int64_t>(operation.number))});
+        out("Add", {x, operation.shifts.empty()
+                           ? number(operation, "by", static_cast<std::int64_t>(operation.number))
+                           : list(operation, "by", operation.shifts)});
         break;
       case OperationKind::kOneHot:
         out("OneHot",

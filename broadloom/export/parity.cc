@@ -159,9 +159,12 @@ std::vector<double> column(const std::vector<float>& rows, std::size_t width, st
 
 // Indices of the largest of each head's logits, and the environment's first index added.
 void add_choices(const Policy& policy, const float* logits, std::vector<double>& out) {
+  const std::vector<std::int64_t> starts = first_choices(policy.spec.action);
+  std::size_t number = 0;
   for (const int choices : policy.network.shape().heads()) {
     const float* const best = std::max_element(logits, logits + choices);
-    out.push_back(static_cast<double>(best - logits + policy.spec.action.start));
+    const std::int64_t start = starts.empty() ? 0 : starts[number++];
+    out.push_back(static_cast<double>(best - logits + start));
     logits += choices;
   }
 }
@@ -195,8 +198,10 @@ void add_numbers(const Policy& policy, const float* outputs, std::vector<double>
   std::vector<float> best(tile.size());
   for (std::size_t o = 0; o < tile.size() / kTileRows; ++o) tile[o * kTileRows] = outputs[o];
   distribution.best(tile.data(), 1, best.data());
+  const std::vector<std::int64_t> starts = first_choices(space);
   for (std::size_t a = 0; a < space.low.size(); ++a) {
-    out.push_back(own_action(space, a, distribution.played(a, best[a * kTileRows], space)));
+    const double start = a < starts.size() ? static_cast<double>(starts[a]) : 0.0;
+    out.push_back(start + own_action(space, a, distribution.played(a, best[a * kTileRows], space)));
   }
 }
 

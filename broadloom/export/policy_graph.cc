@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "broadloom/env/tasks/asked_frames.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
 
 namespace broadloom {
@@ -44,6 +45,10 @@ class GraphBuilder {
     const ActorCritic& network = policy_.network;
     const NetworkShape& shape = network.shape();
     const std::string side = shape.action_values ? "q_network" : "actor";
+    const Json given = Json::parse(policy_.spec.observation.structure);
+    for (const Json& key : given["keys"].elements()) graph_.observation_keys.push_back(key.text());
+    graph_.channels_first = given["channels_first"].boolean();
+    graph_.is_scalar = given["scalar"].boolean();
     if (!shape.groups.empty()) graph_.observation_shape = {policy_.spec.observation.size};
     seen_ = shape.groups.empty() ? seen_by_network() : Value{kObservationName, {}};
     const Value encoded =
@@ -358,12 +363,20 @@ class GraphBuilder {
     }
     if (!shape.action_heads.empty()) {
       const int heads = static_cast<int>(shape.action_heads.size());
+      const std::vector<std::int64_t> starts = first_choices(policy_.spec.action);
+      const std::string chosen = shape.has_box() ? "action.choices" : "action";
       Operation choices{OperationKind::kArgmax,
-                        shape.has_box() ? "action.choices" : "action",
+                        starts.empty() ? chosen : "action.index",
                         {outputs.name},
                         {heads}};
       choices.heads = shape.action_heads;
-      graph_.outputs = {add(choices).name, outputs.name};
+      Value action = add(choices);
+      if (!starts.empty()) {
+        Operation shift{OperationKind::kShift, chosen, {action.name}, {heads}};
+        shift.shifts = starts;
+        action = add(shift);
+      }
+      graph_.outputs = {action.name, outputs.name};
       return;
     }
     const std::int64_t start = policy_.spec.action.start;
@@ -643,6 +656,33 @@ const T& named(const std::vector<T>& list, std::string_view name) {
 }
 
 }  // namespace
+
+namespace {
+
+// starts: of all numbers. A leaf names those of its own (python/broadloom/_nested.py).
+void read_starts(const Json& node, std::vector<std::int64_t>& starts) {
+  for (const Json& part : node["tuple"].elements()) read_starts(part, starts);
+  for (const Json& pair : node["dict"].elements()) {
+    if (pair.elements().size() == 2) read_starts(pair.elements()[1], starts);
+  }
+  if (!node["at"].is_unsigned()) return;
+  const Json& start = node["start"];
+  const Json::Array all = start.is_array() ? start.elements() : Json::Array{start};
+  const auto first = node["at"].integer<std::size_t>();
+  for (std::size_t i = 0; i < all.size() && first < starts.size() - i; ++i) {
+    if (all[i].is_integer()) starts[first + i] = all[i].integer<std::int64_t>();
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> first_choices(const Space& action) {
+  std::vector<std::int64_t> starts(action.choices().size(), action.start);
+  read_starts(Json::parse(action.structure), starts);
+  const bool count_from_0 =
+      std::all_of(starts.begin(), starts.end(), [](std::int64_t first) { return first == 0; });
+  return count_from_0 ? std::vector<std::int64_t>{} : starts;
+}
 
 std::string stacks_text(const Policy& policy, const char* colon, const char* comma) {
   const std::vector<int> frames =

@@ -16,7 +16,7 @@ namespace broadloom {
 
 // docs/formats/export.md has the formulas.
 enum class OperationKind {
-  kShift,        // adds the whole number `number` to an index
+  kShift,        // adds the whole number `number`, or one of `shifts` to each number, to an index
   kOneHot,       // of an index
   kDivide,       // by `number`, in float32
   kNormalise,    // arrays mean, mean_rest and scale, limit `number`
@@ -62,7 +62,8 @@ struct Operation {
   std::vector<std::string> arrays = {};
   int kernel = 1, stride = 1, padding = 0;  // kConvolution, kMaxPool
   std::vector<int> axes = {};
-  std::vector<int> heads = {};  // kArgmax: sizes of the parts; {}: one part
+  std::vector<int> heads = {};            // kArgmax: sizes of the parts; {}: one part
+  std::vector<std::int64_t> shifts = {};  // kShift; {}: `number`
   double number = 0.0;
   Activation activation = Activation::kTanh;
 };
@@ -88,6 +89,10 @@ std::vector<double> numbers_of(const GroupInput& input, const std::vector<double
 struct PolicyGraph {
   Dtype observation_dtype = Dtype::kF32;  // or kU8; kI64: an index
   std::vector<int> observation_shape;     // of a row; {}: an index
+  // How a simulator of Python gives the observation, for modules of PyTorch: keys of a Dict, whose
+  // numbers the input has one after the other; images with their channels first; single numbers.
+  std::vector<std::string> observation_keys;
+  bool channels_first = false, is_scalar = false;
   // If the observation is a dictionary, the groups that are read, each an input in place of
   // kObservationName; observation_shape is then that of all groups together.
   std::vector<GroupInput> groups;
@@ -109,6 +114,9 @@ struct PolicyGraph {
 // Copies parameters and statistics of a policy. with_value: also the critic's values, unless the
 // critic has observations of its own. Without them, states are those of the policy alone.
 PolicyGraph policy_graph(const Policy& policy, bool with_value = true);
+// The first choice of each number of an action as its environment counts, in the order of rows; {}
+// if all count from 0.
+std::vector<std::int64_t> first_choices(const Space& action);
 // The groups of a policy's observation that are stacks, with their numbers of frames; "": none.
 // With the colon ":" and the comma ",": "image:4,turn:2".
 std::string stacks_text(const Policy& policy, const char* colon, const char* comma);

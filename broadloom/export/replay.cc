@@ -50,7 +50,10 @@ class RowReplay {
     const std::size_t width = out.size();
     switch (operation_.kind) {
       case OperationKind::kShift:
-        out[0] = x[0] + operation_.number;
+        each(x, out, [&](double v, std::size_t i) {
+          return v + (operation_.shifts.empty() ? operation_.number
+                                                : static_cast<double>(operation_.shifts[i]));
+        });
         break;
       case OperationKind::kOneHot:
         std::fill(out.begin(), out.end(), 0.0);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "broadloom/record/json.h"
+
 namespace broadloom {
 namespace {
 
@@ -60,6 +62,8 @@ def load(path=pathlib.Path(__file__).with_suffix(".safetensors")):
     policy.load_state_dict(state)
     return policy.eval()
 )";
+
+constexpr char kAsFloat[] = ".to(torch.float32)";
 
 std::string tuple_of(const std::vector<int>& numbers) {
   return fmt::format("({}{})", fmt::join(numbers, ", "), numbers.size() == 1 ? "," : "");
@@ -185,6 +189,7 @@ class ModuleText {
          fmt::format("def forward(self, {}{}):", inputs(), graph_.state_size > 0 ? "=None" : ""));
     line(2, fmt::format("\"\"\"{} -> {{{}}}\"\"\"", observation_text(graph_),
                         fmt::join(outputs, ", ")));
+    if (graph_.groups.empty()) observation();
     if (graph_.state_size > 0) {
       line(2, fmt::format("if {} is None:", kStateName));
       const std::string first = graph_.groups.empty() ? kObservationName
@@ -194,8 +199,11 @@ class ModuleText {
                           graph_.state_size, first));
     }
     for (const GroupInput& input : graph_.groups) {
-      line(2, fmt::format("{} = {}[\"{}\"]", variable(input.name), kObservationName,
-                          input.group.name));
+      const bool is_float = input.group.dtype == Dtype::kF32;
+      const bool is_number = is_float && input.group.shape == std::vector{1};
+      line(2, fmt::format("{} = {}[\"{}\"]{}{}", variable(input.name), kObservationName,
+                          input.group.name, is_float ? kAsFloat : "",
+                          is_number ? ".reshape(-1, 1)" : ""));
     }
     for (const Operation& operation : graph_.operations) {
       line(2, fmt::format("{} = {}", variable(operation.name), expression(operation)));
@@ -203,12 +211,39 @@ class ModuleText {
     line(2, fmt::format("return {{{}}}", fmt::join(pairs, ", ")));
   }
 
+  // Makes the input what operations read: the environment may give other forms and dtypes.
+  void observation() {
+    const std::vector<std::string>& keys = graph_.observation_keys;
+    if (!keys.empty()) {
+      std::vector<std::string> parts;
+      for (const std::string& key : keys) {
+        parts.push_back(fmt::format("{}[{}]", kObservationName, Json(key).dump()));
+      }
+      line(2, fmt::format("if isinstance({}, dict):", kObservationName));
+      line(3, parts.size() == 1 ? fmt::format("{} = {}", kObservationName, parts[0])
+                                : fmt::format("{} = torch.cat([{}], 1)", kObservationName,
+                                              fmt::join(parts, ", ")));
+    }
+    const std::vector<int>& shape = graph_.observation_shape;
+    if (graph_.channels_first && shape.size() == 3) {
+      line(2, fmt::format("if {}.shape[1:] == ({}, {}, {}):", kObservationName, shape[2], shape[0],
+                          shape[1]));
+      line(3, fmt::format("{0} = {0}.movedim(1, -1)", kObservationName));
+    }
+    if (graph_.is_scalar) line(2, fmt::format("{0} = {0}.reshape(-1, 1)", kObservationName));
+    if (graph_.observation_dtype == Dtype::kF32)
+      line(2, fmt::format("{0} = {0}{1}", kObservationName, kAsFloat));
+  }
+
   static std::string expression(const Operation& operation) {
     const std::string x = operation.inputs.empty() ? "" : variable(operation.inputs.front());
     const std::vector<std::string>& arrays = operation.arrays;
     switch (operation.kind) {
       case OperationKind::kShift:
-        return fmt::format("{} + {}", x, static_cast<std::int64_t>(operation.number));
+        if (operation.shifts.empty())
+          return fmt::format("{} + {}", x, static_cast<std::int64_t>(operation.number));
+        return fmt::format("{0} + torch.tensor([{1}], device={0}.device)", x,
+                           fmt::join(operation.shifts, ", "));
       case OperationKind::kOneHot:
         return fmt::format("F.one_hot({}.long(), {}).to(torch.float32)", x, operation.shape[0]);
       case OperationKind::kDivide:
@@ -236,7 +271,8 @@ class ModuleText {
       case OperationKind::kAdd:
         return fmt::format("{} + {}", x, variable(operation.inputs[1]));
       case OperationKind::kMask:
-        return fmt::format("torch.where({}, {}, {:.1e})", operation.inputs[1], x, operation.number);
+        return fmt::format("torch.where({}.bool(), {}, {:.1e})", operation.inputs[1], x,
+                           operation.number);
       case OperationKind::kClip:
         return fmt::format("torch.clamp({}, self.{}, self.{})", x, arrays[0], arrays[1]);
       case OperationKind::kArgmax:

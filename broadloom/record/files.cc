@@ -158,6 +158,17 @@ Status FoldersToFill::make(const std::string& path) {
   return make_folders(path);
 }
 
+Result<bool> FoldersToFill::make_new(const std::string& path) {
+  BROADLOOM_TRY(make(fs::path(path).parent_path().string()));
+  if (::mkdir(path.c_str(), 0777) == 0) {
+    made_.insert(made_.begin(), path);
+    return true;
+  }
+  if (errno == EEXIST) return false;
+  return Status(ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
+                                            path, std::strerror(errno)));
+}
+
 Status make_folders(const std::string& path) {
   const std::vector<fs::path> missing = missing_folders(path);
   std::error_code error;

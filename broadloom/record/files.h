@@ -38,6 +38,9 @@ class FoldersToFill {
 
   // As make_folders().
   Status make(const std::string& path);
+  // The same, but false if the innermost folder exists already. If several processes or threads
+  // call it at once, one makes the folder.
+  Result<bool> make_new(const std::string& path);
 
  private:
   std::vector<std::string> made_;  // the innermost first

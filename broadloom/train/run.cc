@@ -146,12 +146,17 @@ Result<std::string> write_ledger_line(const RunFolder& folder, Trainer& trainer,
   return panel.value() ? panel.value()->failure : std::string();
 }
 
-// A non-finite loss recurs on resume; other failures may be fixable.
-Status with_resume_advice(const Status& status, const RunFolder& folder) {
-  if (status.ok() || status.kind() == ErrorKind::kNumeric) return status;
+// saved: the step of the newest checkpoint. A non-finite number recurs on resume, unless new
+// episodes begin; other failures may be fixable.
+Status with_resume_advice(const Status& status, const Trainer& trainer, const RunFolder& folder,
+                          std::int64_t saved) {
+  if (status.ok() || (status.kind() == ErrorKind::kNumeric && !trainer.has_whole_state())) {
+    return status;
+  }
   return {status.kind(),
-          fmt::format("{}. What was saved of '{}' stays saved, and a resume continues from there",
-                      status.message(), folder.dir())};
+          fmt::format("{}. What was saved of '{}' stays saved, and a resume continues from its "
+                      "step {}",
+                      status.message(), folder.dir(), with_commas(saved))};
 }
 
 // A run that is ready to train. Holds the lock until the run ends.
@@ -164,16 +169,16 @@ struct ReadyRun {
   std::optional<TeacherFile> teacher = {};
 };
 
-// Saves and records the run after the last iteration.
+// Records the run after the last iteration.
 Result<std::string> complete(ReadyRun& run, RunRecorder& recorder, std::int64_t first_step,
                              const RunHooks& hooks) {
-  BROADLOOM_TRY(recorder.save(*run.trainer));
   const std::int64_t steps = run.trainer->report().global_step - first_step;
   return write_ledger_line(run.folder, *run.trainer, {steps, recorder.seconds(), peak_memory()},
                            hooks);
 }
 
-// Trains to the end or until should_stop. The newest checkpoint stays, whatever ends the training.
+// Trains to the end or until should_stop. Whatever ends the training, the newest checkpoint stays,
+// and the last finished iteration is saved if the trainer still has its state.
 Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   Trainer& trainer = *run.trainer;
   Ranks& ranks = trainer.ranks();
@@ -185,10 +190,13 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
     if (!hooks.on_iteration) return;
     hooks.on_iteration(progress_of(trainer, recorder.value(), run.folder.dir()));
   };
-  BROADLOOM_TRY(
-      with_resume_advice(iterate_together(trainer, report, hooks.should_stop), run.folder));
+  const Status ended = iterate_together(trainer, report, hooks.should_stop);
   const double seconds = recorder.value().seconds();
-  const Result<std::string> failure = complete(run, recorder.value(), first_step, hooks);
+  const Status saved = recorder.value().save_last(trainer, ended);
+  if (hooks.on_end) hooks.on_end(run.folder.dir(), recorder.value().saved_step());
+  BROADLOOM_TRY(with_resume_advice(ended, trainer, run.folder, recorder.value().saved_step()));
+  const Result<std::string> failure =
+      saved.ok() ? complete(run, recorder.value(), first_step, hooks) : saved;
   BROADLOOM_TRY(ranks.agree(failure.status()));
   RunSummary summary = summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
   summary.panel_failure = failure.value();

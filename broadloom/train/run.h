@@ -39,6 +39,9 @@ struct RunHooks {
   std::function<void(const RolloutContract&)> on_contract;
   std::function<void(const Progress&)> on_iteration;  // may be empty
   std::function<bool()> should_stop;                  // may be empty; called after each iteration
+  // May be empty. Called when training ends, also by a failure, with the run's folder and the step
+  // that a resume would continue from.
+  std::function<void(const std::string&, std::int64_t)> on_end;
   // May be empty. Progress of the panel at the end. The run is saved by then: if the process is
   // killed, resume_run() plays the panel again.
   PlayProgress on_panel;

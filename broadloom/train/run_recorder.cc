@@ -177,6 +177,7 @@ Status RunRecorder::record(Trainer& trainer) {
   evaluation_.clear();
   if (hashes_.is_open()) BROADLOOM_TRY(hashes_.append(iteration, *trainer.hashes()));
   if (logs) BROADLOOM_TRY(log(trainer));
+  recorded_iteration_ = iteration;  // an evaluation that fails costs only its own line
   if (config.eval_interval > 0 && (last || iteration % config.eval_interval == 0)) {
     const Result<bool> evaluated = evaluate(trainer);
     if (!evaluated.ok()) return evaluated.status();
@@ -218,6 +219,16 @@ Result<bool> RunRecorder::evaluate(Trainer& trainer) {
   return is_best;
 }
 
+Status RunRecorder::save_last(Trainer& trainer, const Status& ended) {
+  if (ended.ok()) return save(trainer);
+  const std::int64_t iteration = trainer.report().iteration;
+  const bool is_recorded = iteration > 0 && iteration == recorded_iteration_;
+  // A finished run whose last evaluation failed must repeat it.
+  if (!is_recorded || !trainer.has_whole_state() || trainer.finished()) return {};
+  static_cast<void>(save(trainer));  // else the older checkpoint stays
+  return {};
+}
+
 // Syncs the logs first, so that a checkpoint never names bytes that a power cut may lose.
 Status RunRecorder::save(Trainer& trainer) {
   const std::int64_t iteration = trainer.report().iteration;
@@ -230,6 +241,7 @@ Status RunRecorder::save(Trainer& trainer) {
                       std::filesystem::path(events_.path()).filename().string()};
   BROADLOOM_TRY(save_checkpoint(folder_.checkpoint_path(iteration), trainer, logs));
   saved_iteration_ = iteration;
+  saved_step_ = trainer.report().global_step;
   const int kept = trainer.config().keep_checkpoints;
   folder_.prune(kept > 0 ? kept : std::numeric_limits<int>::max());
   return {};

@@ -43,6 +43,10 @@ class RunRecorder final : public Recorder {
   Status record(Trainer& trainer) override;
   // Saves unless this iteration is saved already.
   Status save(Trainer& trainer);
+  // Saves the last finished iteration after training. ended: how. After a failure does nothing if
+  // the trainer has not the state, or if this iteration was not recorded.
+  Status save_last(Trainer& trainer, const Status& ended);
+  std::int64_t saved_step() const { return saved_step_; }  // of the newest checkpoint
 
   const LoggedEvaluation& best() const { return best_; }
   // Line of eval.jsonl of the last recorded iteration; "" if that was not evaluated.
@@ -52,7 +56,10 @@ class RunRecorder final : public Recorder {
 
  private:
   RunRecorder(const RunFolder& folder, std::int64_t first_step)
-      : folder_(folder), first_step_(first_step), start_(std::chrono::steady_clock::now()) {}
+      : folder_(folder),
+        first_step_(first_step),
+        saved_step_(first_step),
+        start_(std::chrono::steady_clock::now()) {}
 
   Status log(const Trainer& trainer);
   // Says whether it is the best so far.
@@ -62,7 +69,9 @@ class RunRecorder final : public Recorder {
   AppendLog metrics_, eval_, events_;
   HashLog hashes_;
   std::int64_t first_step_ = 0;
+  std::int64_t saved_step_ = 0;
   std::int64_t saved_iteration_ = -1;
+  std::int64_t recorded_iteration_ = 0;  // the last one that the logs have; 0: none
   LoggedEvaluation best_;
   std::string evaluation_;
   std::chrono::steady_clock::time_point start_;

@@ -180,6 +180,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
 // THE CORE LOOP: one iteration, in the order of the data. The stages time themselves.
 Status Trainer::iterate() {
   ++clock_.iteration;
+  has_whole_state_ = false;
   evaluated_return_.reset();
   {
     const ActiveRound round(active_threads_, pool_);
@@ -190,6 +191,7 @@ Status Trainer::iterate() {
     BROADLOOM_TRY(update());
   }
   run_instruments();
+  has_whole_state_ = true;
   return record();
 }
 
@@ -200,6 +202,7 @@ void Trainer::apply_schedules() {
   const double progress = std::min(1.0, clock_.progress(schedule_steps_));
   actor_->begin_block(progress);
   backend_->algorithm().begin_block(progress);
+  last_rate_ = learner_.learning_rate;
   if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
 }
 
@@ -224,7 +227,11 @@ Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
   if (clock_.iteration == 1) BROADLOOM_TRY(backend_->algorithm().begin_run(*envs_, normalizers()));
   if (episodes_lost_) BROADLOOM_TRY(begin_new_episodes());
-  BROADLOOM_TRY(fill_block());
+  if (const Status filled = fill_block(); !filled.ok()) {
+    forget_block();
+    if (filled.kind() != ErrorKind::kNumeric) return filled;  // it names its simulator
+    return {filled.kind(), config_.env_id + ": " + filled.message()};
+  }
   clock_.add_block(block_.T, block_.N);
   report_clock();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
@@ -246,6 +253,16 @@ Status Trainer::fill_block() {
   RunClock end = clock_;
   end.add_block(block_.T, block_.N);
   return backend_->fill_block(clock_, is_watched(end));
+}
+
+// Takes back an iteration whose block failed. Only the environments have moved on, so the state is
+// that of the last iteration if it has none of them.
+void Trainer::forget_block() {
+  --clock_.iteration;
+  learner_.learning_rate = last_rate_;
+  std::fill(block_.next_states.begin(), block_.next_states.end(), 0.0f);
+  has_whole_state_ = !envs_->traits().saves_state;
+  episodes_lost_ = !envs_->traits().saves_state;
 }
 
 // Whether this iteration needs the states of all environments: for instruments, curriculum levels,

@@ -214,6 +214,9 @@ class Trainer {
   // recorder: null for none. Must outlive the trainer or be unset.
   void set_recorder(Recorder* recorder) { recorder_ = recorder; }
 
+  // Whether state() is that of the last finished iteration. Not if an iteration has failed, except
+  // in its block with environments that do not save their state; a next one begins new episodes.
+  bool has_whole_state() const { return has_whole_state_; }
   // Mutable views of all state needed to continue: parameters, moments, normalisers, environments,
   // episode statistics, counters. Without environments that do not save their state (VecEnvTraits).
   std::vector<TensorRef> state();
@@ -252,6 +255,7 @@ class Trainer {
   void follow_shape();
   Status collect();
   Status fill_block();
+  void forget_block();
   const std::uint8_t* fillers() const;  // of the block; null: none
   void scale_rewards();
   void bootstrap_values();
@@ -292,11 +296,13 @@ class Trainer {
   std::int64_t schedule_steps_;       // steps over which schedules go
   std::optional<std::size_t> phase_;  // current phase of shape_schedule
   Schedule learning_rate_;
+  double last_rate_ = 0.0;  // before the current iteration
   IterationReport report_;
   std::optional<double> evaluated_return_;  // after the last iteration
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
-  bool episodes_lost_ = false;  // state was restored without the environments'
+  bool has_whole_state_ = true;
+  bool episodes_lost_ = false;  // the environments are not where the state is
 };
 
 }  // namespace broadloom

@@ -177,7 +177,7 @@ def main():
         for name in chosen:
             try:
                 show(name, pathlib.Path(folder))
-            except ModuleNotFoundError as error:
+            except (ModuleNotFoundError, gymnasium.error.DependencyNotInstalled) as error:
                 print(f"\n{name}: SKIPPED, {error}")
 
 

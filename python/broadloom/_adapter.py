@@ -50,6 +50,7 @@ class Described:
         self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
         self.has_final_observations = kind.has_final_observations
         self.common_bits, self.plays_blocks = kind.common_bits, False
+        self.truncates_at_limit = kind.truncates_at_limit
         self.saves_state, self.engine = kind.saves_state, kind.engine()
 
     def close(self):
@@ -75,6 +76,7 @@ class Simulator:
         self.is_probe = probe is not None
         self.env = self.new_envs(seeds[0]) if probe is None else probe
         self.common_bits, self.saves_state = kind.common_bits, kind.saves_state
+        self.truncates_at_limit = kind.truncates_at_limit
         self.engine = engine_of(self.env)
         self.plays_blocks = (
             kind.is_traced and kind.paths is None and self.env.plays_blocks(kind)

@@ -2,19 +2,18 @@
 
 import numpy as np
 
-from . import _core
+from ._errors import error_of
 
 
 def check_finite(file, name, array):
     """Refuses numbers of a checkpoint that are not finite. name: of the part within the file."""
     wrong = np.argwhere(~np.isfinite(array)).tolist()
     if wrong:
-        error = _core.Error(
+        raise error_of(
+            "numeric",
             f"{file}: {name}: got {array[tuple(wrong[0])]} at {wrong[0]}, expected finite numbers; "
-            "use a checkpoint from before"
+            "use a checkpoint from before",
         )
-        error.kind = "numeric"
-        raise error
 
 
 def numpy_of(rows):

@@ -50,6 +50,7 @@ class Kind:
     frames: frames of a stacked image; 1 for environments without stacks.
     seeds_when_made: environments take their seed when they are made, not at a reset.
     one_seed: environments take one seed for all.
+    truncates_at_limit: they truncate episodes at their time limit, and nowhere else.
     masked_reset_gives_subset: a reset with a mask returns the rows of those environments alone."""
 
     def __init__(
@@ -65,6 +66,7 @@ class Kind:
         frames=1,
         seeds_when_made=False,
         one_seed=False,
+        truncates_at_limit=False,
         masked_reset_gives_subset=False,
         probe_envs=2,
     ):
@@ -72,6 +74,7 @@ class Kind:
         self.groups = ((), ())  # of Dict observations: the policy's keys, the critic's
         self.seeds_when_made, self.one_seed = seeds_when_made, one_seed
         self.masked_reset_gives_subset = masked_reset_gives_subset
+        self.truncates_at_limit = truncates_at_limit
         self.observation_space = self.action_space = self.last_made = None
         self.has_checked_success = False
         self.has_warned_of_range, self.has_final_observations = False, True
@@ -105,9 +108,10 @@ class Kind:
         form = self.groups_of(observation) if hasattr(observation, "spaces") else None
         if form is None and spaces.kind_of(observation) == "Dict":
             observation, critic = self.spaces_of_keys(observation)
+        form = form or spaces.from_gymnasium(observation, "observation")
         self.spec = {
             "id": self.id,
-            "observation": form or spaces.from_gymnasium(observation, "observation"),
+            "observation": form | spaces.how_given(observation, self.groups[0], form),
             "critic_observation": None if critic is None else critic_space(critic),
             "action": spaces.from_gymnasium(self.action_space, "action"),
             "max_episode_steps": limit if limit <= MOST_STEPS else 0,

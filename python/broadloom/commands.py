@@ -11,6 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._errors import error_of
 from .training import answer, flags_of, text_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
 
     Raises broadloom.Error. After Ctrl-C raises KeyboardInterrupt; commands that can do so have
     saved their work."""
-    words = [name, *map(text_of, arguments)]
+    words = [name, *(text_of(word) for word in arguments if word is not None)]
     has_json = _core.has_json(words)
     code, text, error = answer([*words, *flags_of(options), *(["--json"] if has_json else [])])
     found = (json.loads(text) if has_json and not error else {"text": text}) if text.strip() else {}
@@ -51,11 +52,8 @@ def _check(name, code, why=None):
     if code == 130:
         raise KeyboardInterrupt(f"broadloom {name} was stopped; results that it had are saved")
     if code not in _ANSWERS:
-        error = _core.Error(
-            why or f"broadloom {name} ended with exit code {code}; see standard error"
-        )
-        error.kind = _KINDS.get(code, "")
-        raise error
+        words = why or f"broadloom {name} ended with exit code {code}; see standard error"
+        raise error_of(_KINDS.get(code, "io"), words)
 
 
 def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
@@ -167,9 +165,7 @@ class Study:
                     raise
                 # The file is gone, and its lines are not those of the dict.
                 words = re.sub(re.escape(str(file)) + r"(:\d+)?", "definition", str(error))
-                plain = _core.Error(words)
-                plain.kind = error.kind
-                raise plain from None
+                raise error_of(error.kind, words) from None
 
     def search(
         self,
@@ -218,16 +214,21 @@ def report(
 
 def _toml(table):
     """TOML text of plain values, lists and nested tables."""
-    return "".join(f"{json.dumps(key)} = {_toml_value(value)}\n" for key, value in table.items())
+    return "".join(f"{pair}\n" for pair in _toml_pairs(table))
+
+
+def _toml_pairs(table):
+    """None means a key that is left out."""
+    return [
+        f"{json.dumps(key)} = {_toml_value(value)}"
+        for key, value in table.items()
+        if value is not None
+    ]
 
 
 def _toml_value(value):
     if isinstance(value, dict):
-        return (
-            "{"
-            + ", ".join(f"{json.dumps(key)} = {_toml_value(item)}" for key, item in value.items())
-            + "}"
-        )
+        return "{" + ", ".join(_toml_pairs(value)) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
     return json.dumps(os.fspath(value)) if isinstance(value, (str, os.PathLike)) else text_of(value)

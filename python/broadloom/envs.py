@@ -59,6 +59,13 @@ def _check_render_mode(render_mode, core, env_id):
         )
 
 
+def _in_dtype(actions, dtype, name):
+    """Actions as the extension reads them. A fraction is no choice."""
+    if dtype == np.int64 and not np.issubdtype(actions.dtype, np.integer):
+        raise _core.Error(f"{name}: got {actions.dtype}, expected integers")
+    return np.ascontiguousarray(actions, dtype)
+
+
 class VectorEnv(gymnasium.vector.VectorEnv):
     """N environments, stepped in one call by several threads.
 
@@ -96,7 +103,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             env_id,
             self.num_envs,
             0,
-            {key: _text(value) for key, value in options.items()},
+            {key: _text(value) for key, value in options.items() if value is not None},
             max_episode_steps,
             threads,
         )
@@ -166,9 +173,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             raise _core.Error(
                 f"actions: got an array of shape {actions.shape}, expected {self._shape}"
             )
-        if self._dtype == np.int64 and not np.issubdtype(actions.dtype, np.integer):
-            raise _core.Error(f"actions: got {actions.dtype}, expected integers")
-        return np.ascontiguousarray(actions, self._dtype)
+        return _in_dtype(actions, self._dtype, "actions")
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """With render_mode="rgb_array": a picture of each environment, uint8 [height, width, 3].
@@ -271,7 +276,7 @@ class Env(gymnasium.Env):
             env_id,
             1,
             0,
-            {key: _text(value) for key, value in options.items()},
+            {key: _text(value) for key, value in options.items() if value is not None},
             max_episode_steps,
             1,
         )
@@ -304,7 +309,7 @@ class Env(gymnasium.Env):
                 + ("the episode has ended" if self._is_reset else "there is no episode yet")
             )
         if self._structure is None:
-            row = np.ascontiguousarray(np.asarray(action)[None], self.action_space.dtype)
+            row = _in_dtype(np.asarray(action)[None], self.action_space.dtype, "action")
         else:
             actions = _nested.many_of(self._structure, action)
             row = _nested.rows_of(self._structure, actions, 1, "action")

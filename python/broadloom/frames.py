@@ -9,8 +9,8 @@ import pathlib
 import sqlite3
 from typing import TYPE_CHECKING
 
-from . import _core
 from ._checks import is_one_of
+from ._errors import error_of
 
 if TYPE_CHECKING:
     from ._types import DataFrame, Library, StrPath
@@ -66,7 +66,7 @@ def read_store(store: StrPath, view: str = "scores", library: Library | None = N
         names = [column[0] for column in cursor.description]
         rows = cursor.fetchall()
     except sqlite3.DatabaseError as error:
-        raise _core.Error(f"{path} is no store of a study: {error}") from None
+        raise error_of("corrupt", f"{path} is no store of a study: {error}") from None
     finally:
         connection.close()
     return frame_of({name: [row[i] for row in rows] for i, name in enumerate(names)}, library)

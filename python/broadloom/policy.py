@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, _nested, spaces
+from . import _core, _masks, _nested, spaces
+from ._arrays import numpy_of
 
 if TYPE_CHECKING:
     import torch  # type: ignore[import-not-found,unused-ignore]
@@ -22,10 +24,11 @@ class Policy:
     """The policy of a run (its newest checkpoint) or of a checkpoint file, with its normaliser.
 
     It needs no environment, and may be pickled, copied and called from several threads. Computes
-    in float32. observations: [n, ...] as the environment gives them, or a single one;
-    images have their channels last. A dict or tuple of such arrays, if the environment gives one,
-    needs only the groups that the policy reads. Discrete observations and actions count from the
-    space's start.
+    in float32. observations: [n, ...] as the environment gives them, or a single one: arrays of
+    any dtype whose numbers the space can hold, and PyTorch's tensors. Images have their channels
+    first, if the environment's have, or last. A dict or tuple, also within another one, needs only
+    the keys or groups that the policy reads; in place of a dict of one such key, its array will do.
+    Discrete observations and actions count from the space's start.
 
     A recurrent policy (`state_size` > 0) also takes and returns the `state` of its cells, an array
     [n, state_size]; None is the state before an episode's first step. Begin a new episode of row i
@@ -48,6 +51,7 @@ class Policy:
         self._core = core
         self.spec, self.origin = self._core.spec, self._core.origin
         self._space, self._action = self.spec["observation"], self.spec["action"]
+        self._given = json.loads(self._space.get("given", "{}"))
 
     def __repr__(self) -> str:
         where = self.origin["run_dir"] or self.spec["id"]
@@ -96,13 +100,16 @@ class Policy:
         """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
         actions lie within their bounds. A squashed policy plays tanh(mean) without rng, a Beta its
         mean. action_masks: [n, M] booleans, or [M], of the valid choices; needed for an environment
-        with action masks. A recurrent policy returns (actions, state)."""
+        with action masks, unless observations has the key action_mask. A recurrent policy returns
+        (actions, state)."""
         if rng is not None and self._core.has_action_values:
             raise _core.Error(
                 "rng: got a generator, but this policy has action values and no probabilities; "
                 "leave "
                 "rng out for the best action, or explore with evaluate(actions='sampled')"
             )
+        if action_masks is None and hasattr(observations, "items"):
+            action_masks = observations.get(_masks.KEY)
         rows, one = self._rows(observations)
         outputs, _, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
         structure = _nested.structure_of(self._action)
@@ -207,7 +214,9 @@ class Policy:
     def to_torch(self, *, value: bool = True) -> torch.nn.Module:
         """A torch.nn.Module with named layers, these parameters and the normaliser.
 
-        `module(observation)` takes a tensor [n, ...] as the environment gives it. It returns a dict
+        `module(observation)` takes a tensor [n, ...] as the environment gives it, of any dtype,
+        or a dict of tensors if the policy reads keys of a Dict. Groups are a dict by their names,
+        as in `observation_space`, also of a Tuple or a Dict within another. It returns a dict
         with gradients: action; logits, action_values, or mean and log_std; and value, unless
         value=False. A recurrent one also takes `state`, None for zeros, and returns
         next_state. The module does not import Broadloom; its source and state dict are those of
@@ -274,7 +283,10 @@ class Policy:
             group["name"]: () if group["dtype"] == "int64" else tuple(group["shape"])
             for group in self._space["groups"]
         }
-        known = {name: np.asarray(arrays[name]) for name in shapes if name in arrays}
+        known = {name: numpy_of(arrays[name]) for name in shapes if name in arrays}
+        for name in self._given.get("channels_first", ()):
+            known[name] = _channels_last(known[name], shapes[name]) if name in known else None
+        known = {name: array for name, array in known.items() if array is not None}
         first = known[read[0]]
         shape = shapes[read[0]]
         one = first.ndim == 0 or first.shape == shape
@@ -296,12 +308,33 @@ class Policy:
             )
         return rows, one
 
+    def _of_keys(self, observations):
+        """The array of the keys of a dict that the policy reads."""
+        keys = self._given.get("keys")
+        if keys is None:  # a policy that an older version saved, or a space that is no Dict
+            known = [key for key in observations if key != _masks.KEY]
+            keys = [key for key in ("policy", "actor", "state", *known) if key in known][:1]
+            is_clear = len(known) == 1 or {"policy", "actor", "state"} & {*known}
+            keys = keys if is_clear else ()
+        missing = [key for key in keys if key not in observations]
+        if missing or not keys:
+            names = ", ".join(map(repr, observations)) or "none"
+            expected = f"the key {missing[0]!r}" if missing else "an array"
+            raise ValueError(
+                f"observations: got a dict with the keys {names}, expected {expected}, which the "
+                "policy reads"
+            )
+        parts = [numpy_of(observations[key]) for key in keys]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+
     def _rows(self, observations):
         if self._space.get("groups"):
             return self._group_rows(observations)
+        if hasattr(observations, "items"):
+            observations = self._of_keys(observations)
         discrete = self._space["kind"] == "discrete"
         dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
-        array = np.asarray(observations)
+        array = numpy_of(observations)
         whole = discrete or dtype == np.uint8
         if array.dtype.kind not in ("iu" if whole else "iufb"):
             raise TypeError(f"observations: got {array.dtype}, expected {dtype}")
@@ -322,6 +355,10 @@ class Policy:
                     f"numbers of {dtype}"
                 )
         shape = () if discrete else tuple(self._space["shape"])
+        if self._given.get("channels_first"):
+            array = _channels_last(array, shape)
+        if self._given.get("scalar") and array.ndim < 2:
+            array = array[..., None]
         one = array.shape == shape
         array = np.ascontiguousarray(array[None] if one else array, dtype)
         if discrete:
@@ -338,6 +375,12 @@ def _scaled(actions, low, high):
     half = np.float32(0.5) * high - np.float32(0.5) * low
     middle = np.float32(0.5) * high + np.float32(0.5) * low
     return np.clip(actions.astype(np.float32) * half + middle, low, high)
+
+
+def _channels_last(array, shape):
+    """Images [..., H, W, C] of those with channels first; others as they are. shape: [H, W, C]."""
+    first = (shape[-1], *shape[:-1])
+    return np.moveaxis(array, -3, -1) if array.shape[-3:] == first else array
 
 
 def _restored(keys, described, tensors, origin):

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from . import _core
+from ._errors import error_of
 from .training import text_of
 
 _OWN_AXES = ("grid", "shapes", "variants", "sampler", "tuned")
@@ -240,7 +241,7 @@ class _Store:
                     if found is not None:
                         self.returns.setdefault(cell, []).append(found)
         except (sqlite3.DatabaseError, ValueError) as error:
-            raise _core.Error(f"{self.path} is no store of a study: {error}") from None
+            raise error_of("corrupt", f"{self.path} is no store of a study: {error}") from None
 
     def has_all(self, cell):
         """Whether no run of this cell (from 1) is to be trained."""
@@ -257,10 +258,11 @@ class _Store:
                 raise self.other(i, f"{_key(params)}")
 
     def other(self, i, words):
-        return _core.Error(
+        return error_of(
+            "mismatch",
             f"'{self.path}' has the setting {self.settings[i]} at place {i + 1}, where this search "
             f"has {words}: it is of another sampler, seed, space or Optuna; use the same, or "
-            "another file (out=)"
+            "another file (out=)",
         )
 
     def values(self, i, space):

@@ -4,51 +4,44 @@ Sources are ids of Gymnasium, of the Arcade Learning Environment and of EnvPool,
 make a single environment, Gymnasium's VectorEnv, Stable-Baselines3's VecEnv, or environments of a
 robotics library (_robots.py)."""
 
+import contextlib
 import difflib
 import importlib
 import importlib.metadata
 import inspect
 import numbers
+import os
+import weakref
 
 import numpy as np
 
 from ._arrays import numpy_of
-from ._kind import Kind
-from ._probe import SUCCESS_KEYS
+from ._kind import USUAL_KEYS, Kind
+from ._probe import MOST_STEPS, SUCCESS_KEYS, time_limit
 from ._robots import adapted
 
 
-def gymnasium_kind(env_id):
-    """gymnasium/<id>, as Gymnasium registers it. Ids of its namespace ALE use AtariVectorEnv."""
+def gymnasium_kind(env_id, maker=None, *, vectorization="sync", keys=USUAL_KEYS, limit=0):
+    """gymnasium/<id>, as Gymnasium registers it. maker: an EnvMaker of an id that gets the name
+    env_id. limit: as in function_kind(). Ids of the namespace ALE use AtariVectorEnv."""
     import gymnasium
 
-    name = env_id.split("/", 1)[1]
+    maker = maker or EnvMaker(env_id.split("/", 1)[1], {}, ())
+    module, _, name = maker.source.rpartition(":")
     if name.startswith("ALE/"):
-        return atari_kind(env_id, name)
-    module, _, registered = name.rpartition(":")
+        return atari_kind(env_id, name, maker, vectorization=vectorization, keys=keys, limit=limit)
     if module:  # a package that registers the id: "flappy_bird_gymnasium:FlappyBird-v0"
         importlib.import_module(module)
-        name = registered
     spec = _registered(name)
-
-    def make(request):
-        limit = (
-            {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
-        )
-        return gymnasium.make_vec(
-            name,
-            request.num_envs,
-            "sync",
-            vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP},
-            **limit,
-        )
-
+    is_changed = bool(maker.kwargs or maker.wrappers)
     return Kind(
         env_id,
-        make,
-        upstream=f"gymnasium {gymnasium.__version__}: {spec.entry_point}",
-        max_episode_steps=spec.max_episode_steps or 0,
-        reward_threshold=spec.reward_threshold,
+        _vector_maker(env_id, maker, vectorization, limit),
+        upstream=maker.upstream
+        if is_changed
+        else f"gymnasium {gymnasium.__version__}: {spec.entry_point}",
+        keys=key_pair(keys),
+        reward_threshold=None if maker.wrappers else spec.reward_threshold,
         summary=f"{name} of Gymnasium {gymnasium.__version__}",
     )
 
@@ -78,11 +71,13 @@ class EnvMaker:
         self.source, self.kwargs, self.wrappers = source, dict(env_kwargs or {}), tuple(wrappers)
         self.__name__ = getattr(source, "__name__", type(source).__name__)
 
-    def __call__(self):
+    def __call__(self, max_episode_steps=0):
+        """max_episode_steps: replaces the time limit of an id; 0: its own."""
         if isinstance(self.source, str):
             import gymnasium
 
-            env = gymnasium.make(self.source, **self.kwargs)
+            limit = {"max_episode_steps": max_episode_steps} if max_episode_steps else {}
+            env = gymnasium.make(self.source, **{**self.kwargs, **limit})
         else:
             env = self.source(**self.kwargs)
         for wrapper in self.wrappers:
@@ -119,42 +114,56 @@ def package(module, name, env_id):
 
 
 ATARI_FRAMES = 4
+ATARI_FIXED = ("stack_num", "reward_clipping", "autoreset_mode", "num_envs")
 
 
-def atari_kind(env_id, name):
+def atari_kind(env_id, name, maker, *, vectorization, keys, limit):
     """Atari games with AtariVectorEnv's preprocessing: 84x84 grey, every fourth frame, up to 30
     no-ops. AtariVectorEnv gives one frame, and Broadloom stacks four, so that a block stores each
-    frame once. Only training clips rewards to their signs. Sticky actions are those of the id."""
+    frame once. Only training clips rewards to their signs. Sticky actions are those of the id.
+    Other arguments: as in gymnasium_kind()."""
+    given = {"wrappers": maker.wrappers} if maker.wrappers else {}
+    if vectorization != "sync":
+        given["vectorization"] = vectorization
+    if key_pair(keys) != USUAL_KEYS:
+        given["observation_keys"] = keys
+    given |= {key: maker.kwargs[key] for key in ATARI_FIXED if key in maker.kwargs}
+    for key, value in given.items():
+        raise ValueError(
+            f"{key}: got {value!r} with '{name}', which AtariVectorEnv steps and Broadloom stacks; "
+            f"leave it out, or give a function: lambda: gymnasium.make({name!r}, ...)"
+        )
     ale_py = package("ale_py", "ale-py", env_id)
     import gymnasium
 
     gymnasium.register_envs(ale_py)
     spec = gymnasium.spec(name)
-    frameskip = spec.kwargs.get("frameskip", 4)
-    most_frames = spec.kwargs.get("max_num_frames_per_episode", 108_000)
+    options = {**spec.kwargs, **maker.kwargs}
+    frameskip = options.get("frameskip", 4)
+    most_frames = options.get("max_num_frames_per_episode", 108_000)
 
     def make(request):
-        frames = (
-            {"max_num_frames_per_episode": request.max_episode_steps * frameskip}
-            if request.max_episode_steps
-            else {}
-        )
+        steps = request.max_episode_steps or limit
+        frames = {"max_num_frames_per_episode": steps * frameskip} if steps else {}
         return gymnasium.make_vec(
             name,
             request.num_envs,
             "vector_entry_point",
+            **{**maker.kwargs, **frames},
             stack_num=1,
             reward_clipping=request.streams == "training",
             autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP,
-            **frames,
         )
 
+    words = "".join(f", {key}={value!r}" for key, value in maker.kwargs.items())
     return Kind(
         env_id,
         make,
-        upstream=f"ale-py {ale_py.__version__}: {spec.vector_entry_point}",
+        upstream=f"ale-py {ale_py.__version__}: {spec.vector_entry_point}{words}",
         frames=ATARI_FRAMES,
-        max_episode_steps=most_frames // frameskip,
+        truncates_at_limit=True,  # else a block would have more last frames than frames
+        max_episode_steps=limit or most_frames // frameskip,
+        reward_threshold=spec.reward_threshold,
         summary=f"{name} of ale-py {ale_py.__version__}: 84x84 grey, {ATARI_FRAMES} frames; "
         "training clips rewards to signs",
     )
@@ -236,16 +245,17 @@ def warp_kind(env_id):
 
 def function_kind(name, function, *, vectorization, keys, max_episode_steps, num_envs=2):
     """A function without arguments that makes one environment, or a function of `num_envs` (and
-    `seed`, if it takes one) that makes many. num_envs: number to ask for the probe."""
+    `seed`, if it takes one) that makes many. max_episode_steps: a time limit of single
+    environments, or the one that a function of num_envs sets itself; 0: none is known. num_envs:
+    number to ask for the probe."""
     keys = key_pair(keys)
     takes = parameters_of(function)
     if "num_envs" not in takes:
         return Kind(
             name,
-            _vector_maker(name, function, vectorization),
+            _vector_maker(name, function, vectorization, max_episode_steps),
             upstream=getattr(function, "upstream", ""),
             keys=keys,
-            max_episode_steps=max_episode_steps,
         )
     pools = []  # for each call, whether it made a pool of EnvPool
 
@@ -281,9 +291,12 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
 
 
 def filmed_kind(name, cameras, keys, max_episode_steps):
-    """The Kind of single environments whose evaluations are filmed. cameras() makes one without a
-    camera, cameras.filming() one with it, after cameras.begin()."""
-    plain, filming = (_vector_maker(name, made, "sync") for made in (cameras, cameras.filming))
+    """The Kind of single environments whose evaluations are filmed. cameras.make()
+    makes one, and cameras.around() gives it a camera, after cameras.begin()."""
+    plain, filming = (
+        _vector_maker(name, cameras.make, "sync", max_episode_steps, around)
+        for around in (None, cameras.around)
+    )
 
     def make(request):
         if request.streams != "evaluation":
@@ -291,7 +304,7 @@ def filmed_kind(name, cameras, keys, max_episode_steps):
         cameras.begin()
         return filming(request)
 
-    kind = Kind(name, make, keys=key_pair(keys), max_episode_steps=max_episode_steps)
+    kind = Kind(name, make, keys=key_pair(keys))
     kind.close_probe()
     kind.is_probed = True  # a film needs nothing of the probe's steps
     return kind
@@ -305,42 +318,102 @@ def key_pair(keys):
     return policy, pair[1] if len(pair) == 2 and pair[1] else policy
 
 
-def _vector_maker(name, function, vectorization):
+def _vector_maker(name, function, vectorization, max_episode_steps=0, around=None):
+    """A function from a Request to Gymnasium's vector environment of the single ones that a
+    function or an EnvMaker makes. max_episode_steps: if the request has none. around: a wrapper."""
     import gymnasium
 
-    def make(request):
-        def one():
-            env = function()
-            if not isinstance(env, gymnasium.Env):
-                raise TypeError(
-                    f"{name}: got a {type(env).__name__} from the function that makes an "
-                    "environment, "
-                    "expected a gymnasium.Env, or a function of num_envs that makes a VectorEnv"
-                )
-            for side in ("observation_space", "action_space"):
-                space = getattr(env, side, None)
-                if not isinstance(space, gymnasium.Space):
-                    got = "none" if space is None else type(space).__name__
-                    raise TypeError(
-                        f"{name}: got {got} as {side}, expected one of gymnasium.spaces, set in "
-                        "the class or in __init__()"
-                    )
-            return (
-                gymnasium.wrappers.TimeLimit(env, request.max_episode_steps)
-                if request.max_episode_steps
-                else env
-            )
+    made = []  # weak references to all of this process
 
+    def make(request):
+        limit = int(request.max_episode_steps or max_episode_steps)
+        one = _One(name, function, limit if limit <= MOST_STEPS else 0, made, around)
         kind = (
             gymnasium.vector.SyncVectorEnv
             if vectorization == "sync"
             else gymnasium.vector.AsyncVectorEnv
         )
-        return kind(
+        env = kind(
             [one] * request.num_envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP
         )
+        env.max_episode_length = one.limit  # where time_limit() looks
+        return env
 
     return make
+
+
+class _One:
+    """Makes single environments. `limit`: that of the last one. made: weak references to those of
+    this process; other processes have copies of their own."""
+
+    def __init__(self, name, function, limit, made, around):
+        self.arguments, self.made, self.around = (name, function, limit), made, around
+        self.process, self.limit = os.getpid(), 0
+
+    def __getstate__(self):
+        return {**self.__dict__, "made": None}
+
+    def __call__(self):
+        env = _single(*self.arguments)
+        if self.process == os.getpid():
+            _check_new(self.arguments[0], env.unwrapped, self.made)
+        self.limit = self.arguments[2] or _own_limit(env)
+        return self.around(env) if self.around else env
+
+
+def _single(name, function, limit):
+    """One environment with this time limit; 0: its own."""
+    import gymnasium
+
+    is_id = isinstance(function, EnvMaker) and isinstance(function.source, str)
+    env = function(limit) if is_id else function()
+    if not isinstance(env, gymnasium.Env):
+        raise TypeError(
+            f"{name}: got a {type(env).__name__} from the function that makes an environment, "
+            "expected a gymnasium.Env, or a function of num_envs that makes a VectorEnv"
+        )
+    for side in ("observation_space", "action_space"):
+        space = getattr(env, side, None)
+        if not isinstance(space, gymnasium.Space):
+            got = "none" if space is None else type(space).__name__
+            raise TypeError(
+                f"{name}: got {got} as {side}, expected one of gymnasium.spaces, set in the class "
+                "or in __init__()"
+            )
+    own = _own_limit(env)
+    if not limit or limit == own:
+        return env
+    if 0 < own < limit:
+        raise ValueError(
+            f"max_episode_steps: got {limit} with environments of {name}, which end after {own} "
+            f"steps by themselves; expected at most {own}, or a function that makes them with "
+            f"another limit: gymnasium.make(..., max_episode_steps={limit})"
+        )
+    return gymnasium.wrappers.TimeLimit(env, limit)
+
+
+def _own_limit(env):
+    """The time limit of a single environment; 0: none is known."""
+    import gymnasium
+
+    limits, inner = [time_limit(env)], env
+    while isinstance(inner, gymnasium.Wrapper):
+        if isinstance(inner, gymnasium.wrappers.TimeLimit):
+            limits.append(inner._max_episode_steps)
+        inner = inner.env
+    return min(filter(None, limits), default=0)
+
+
+def _check_new(name, env, made):
+    """Refuses an environment that the function has returned before, and keeps it in mind."""
+    made[:] = [known for known in made if known() is not None]
+    if any(known() is env for known in made):
+        raise ValueError(
+            f"{name}: the function that makes environments returned one environment twice; make a "
+            "new environment in each call"
+        )
+    with contextlib.suppress(TypeError):  # it allows no weak reference
+        made.append(weakref.ref(env))
 
 
 class StableBaselines:

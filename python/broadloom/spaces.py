@@ -5,10 +5,15 @@ Broadloom's form is {"kind": "discrete", "n", "start"}, {"kind": "multi_discrete
 flat lists. Nested actions are rows: {"kind": "hybrid", "choices", "low", "high", "shape"}, and any
 kind may have a "structure" (_nested.py).
 
+An observation may have "given", JSON of how the environment gives it: {"keys": [...]}, the keys of
+a Dict that the policy reads; "scalar", of a Box of shape (); "channels_first", true or a list of
+groups.
+
 Observations that are a Dict or Tuple are a box with "groups": [{"name", "shape", "dtype",
 "full_scale", "start"}]. Its rows hold the groups' numbers as floats, one after the other. A group
 of "int64" is a Discrete space, one-hot in rows."""
 
+import json
 import re
 
 import numpy as np
@@ -79,11 +84,9 @@ def advice_without(wrong, paths):
     if not others:
         return "wrap the environment in gymnasium.wrappers.TransformObservation"
     if all(len(path) == 1 and isinstance(path[0], str) for path in (*wrong, *others)):
-        return f"name the others: observation_keys=({tuple(key for key, in others)!r},)"
+        return f"name the others: observation_keys=({tuple(key for (key,) in others)!r},)"
     # observation_keys are the outermost keys of a Dict.
-    items = [
-        f"{group_name(path)!r}: o" + "".join(f"[{key!r}]" for key in path) for path in others
-    ]
+    items = [f"{group_name(path)!r}: o" + "".join(f"[{key!r}]" for key in path) for path in others]
     return (
         f"keep the others: with `pick = lambda o: {{{', '.join(items)}}}`, wrappers=[lambda env: "
         "gymnasium.wrappers.TransformObservation(env, pick, "
@@ -162,6 +165,18 @@ def grouped(parts):
         "channels_first": False,
         "groups": groups,
     }
+
+
+def how_given(observation, keys, form):
+    """ "given" of a form; {} if observations are as in the form. observation: the space that the
+    policy reads. keys: of the Dict that it is in, or none."""
+    given = {"keys": list(keys)} if keys else {}
+    first = [group["name"] for group in form.get("groups", ()) if group["channels_first"]]
+    if form.get("channels_first") or first:
+        given["channels_first"] = first or True
+    if form["kind"] == "box" and getattr(observation, "shape", None) == ():
+        given["scalar"] = True
+    return {"given": json.dumps(given)} if given else {}
 
 
 def rows_of_groups(arrays, space, count, name="observations", absent=()):
@@ -283,6 +298,8 @@ def from_gymnasium(space, name):
             f"action space: got {space}, expected a Box of floating point numbers; "
             "gymnasium.wrappers.TransformAction can round them to integers"
         )
+    if name == "action" and space.shape == ():
+        return _nested.form(space)
     channels_first = name != "action" and are_channels_first(space)
     if channels_first:
         moved = [np.moveaxis(bound, 0, -1) for bound in (space.low, space.high)]
@@ -307,10 +324,7 @@ def several_choices(space):
     """The form of a MultiDiscrete or MultiBinary action space."""
     is_binary = kind_of(space) == "MultiBinary"
     if not is_binary and np.any(getattr(space, "start", 0)):
-        raise TypeError(
-            f"action space: got {space}, expected choices that count from 0; "
-            "gymnasium.wrappers.TransformAction can add the first ones"
-        )
+        return _nested.form(space)
     choices = np.full(space.shape, 2) if is_binary else space.nvec
     return {
         "kind": "multi_discrete",

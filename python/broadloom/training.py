@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._checks import MOST_ENVS, check_count, is_one_of, whole_number
+from ._errors import error_of, refusal_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -126,8 +127,8 @@ def train(
     env: EnvSource,
     *,
     out: StrPath | None = None,
-    threads: int = 0,
-    ledger: StrPath = "",
+    threads: int | None = 0,
+    ledger: StrPath | None = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
     sinks: Sinks = (),
@@ -156,9 +157,10 @@ def train(
         other ids: options of the environment, {"gravity": 9.5} for the key env.gravity.
     wrappers: functions such as classes of gymnasium.wrappers, in order; as env_kwargs for ids of
         Gymnasium and functions that make one environment. With either the name of an id's
-        environment is python/<id>, and the run records both in words only.
+        environment is python/<id>, and the run records both in words only. For ids of ALE,
+        env_kwargs are AtariVectorEnv's, and there are no wrappers.
     config: keys of the config, such as num_envs=16 or norm_obs=True;
-        `python -m broadloom train --help` lists them.
+        `python -m broadloom train --help` lists them. None is a key that is left out.
     out: the run's folder, which must be new.
     threads: 0 for all cores. Results do not depend on it.
     on_iteration: called with a Progress, a dict, after each iteration. If it returns False, the run
@@ -172,9 +174,11 @@ def train(
     vectorization: "sync", or "async" for one process per environment; for ids of Gymnasium and
         functions without num_envs.
 
-    Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration come out after the run
-    is saved. Exceptions of the environment's step() come out, too; the last checkpoint then remains
-    (checkpoint_interval). broadloom.resume() continues from it."""
+    Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration or the environment come
+    out after the last finished iteration is saved. A note of the exception names its step, from
+    which broadloom.resume() goes on. If environments save their state (JAX, MuJoCo Warp) and fail
+    within an iteration, the last checkpoint remains (checkpoint_interval)."""
+    threads = 0 if threads is None else threads
     _check_calls(threads, on_iteration)
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
@@ -182,15 +186,16 @@ def train(
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
         settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
         env_kwargs = None
-    env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
+    with _refusals():
+        env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
-        keys = {"env_id": env_id, **{key: text_of(value) for key, value in settings.items()}}
-        with calls_of(quiet, on_iteration, sinks, out) as calls, _without_lists():
+        keys = {"env_id": env_id, **texts_of(settings)}
+        with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
             summary = _core.train(
                 keys,
                 str(out or ""),
                 threads,
-                str(ledger),
+                os.fspath(ledger or ""),
                 os.fspath(init or ""),
                 init_optimizer,
                 os.fspath(panel or ""),
@@ -261,9 +266,16 @@ def _are_keys(keys):
 
 
 def _invalid(text):
-    error = _core.Error(text)
-    error.kind = "invalid_config"
-    return error
+    return error_of("invalid_config", text)
+
+
+@contextlib.contextmanager
+def _refusals():
+    """TypeErrors and ValueErrors of Broadloom's own checks become broadloom.Errors, too."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise refusal_of(error) from error.__cause__
 
 
 @contextlib.contextmanager
@@ -284,13 +296,13 @@ def _without_lists():
 def resume(
     run: StrPath,
     *,
-    total_timesteps: int = 0,
-    more_timesteps: int = 0,
-    threads: int = 0,
-    device: str = "",
+    total_timesteps: int | None = 0,
+    more_timesteps: int | None = 0,
+    threads: int | None = 0,
+    device: str | None = "",
     memory_limit: int | None = None,
     stop_at_return: float | str | None = None,
-    ledger: StrPath = "",
+    ledger: StrPath | None = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
     sinks: Sinks = (),
@@ -300,21 +312,22 @@ def resume(
     device, memory_limit: replace the run's own. stop_at_return: a higher return than the run's, or
     "none", for a run that stopped there. Register your own environments again before, with
     register()."""
+    threads = 0 if threads is None else threads
     _check_calls(threads, on_iteration)
     replaced = {
         "device": device or None,
         "memory_limit": memory_limit,
         "stop_at_return": stop_at_return,
     }
-    changed = {key: text_of(value) for key, value in replaced.items() if value is not None}
-    with calls_of(quiet, on_iteration, sinks, run) as calls:
+    changed = texts_of(replaced)
+    with calls_of(quiet, on_iteration, sinks) as calls:
         summary = _core.resume(
             os.fspath(run),
-            total_timesteps,
-            more_timesteps,
+            total_timesteps or 0,
+            more_timesteps or 0,
             threads,
             changed,
-            str(ledger),
+            os.fspath(ledger or ""),
             *calls.all,
         )
         calls.finished = summary["finished"]
@@ -336,7 +349,8 @@ def register(
     makes, or those of an id of Gymnasium.
 
     Other arguments are those of train(). A name that is registered again means the new function.
-    max_episode_steps: the time limit that environments of the function have; 0: their own.
+    max_episode_steps: a time limit of ids and single environments, or the one that a function of
+    num_envs sets itself; 0: their own.
     num_envs: number of environments to ask a function of num_envs for at first, to learn about
     them.
 
@@ -359,14 +373,24 @@ def register(
                 f"name: got '{name}', which a training in progress uses with another "
                 "function or other arguments; expected another name"
             )
-    kind = sources.function_kind(
-        name,
-        env,
-        vectorization=vectorization,
-        keys=observation_keys,
-        max_episode_steps=max_episode_steps,
-        num_envs=num_envs,
-    )
+    with _refusals():
+        if isinstance(env, sources.EnvMaker) and isinstance(env.source, str):
+            kind = sources.gymnasium_kind(
+                name,
+                env,
+                vectorization=vectorization,
+                keys=observation_keys,
+                limit=max_episode_steps,
+            )
+        else:
+            kind = sources.function_kind(
+                name,
+                env,
+                vectorization=vectorization,
+                keys=observation_keys,
+                max_episode_steps=max_episode_steps,
+                num_envs=num_envs,
+            )
     with _lock:
         _core.register(kind.spec, kind.simulator)
         _kinds[name] = env, arguments, kind
@@ -525,18 +549,18 @@ def _check_bare_id(env_id):
         return
     if env_id in _kinds or any(known["id"] == env_id for known in _core.list_envs()):
         return
-    error = _core.Error(
+    raise error_of(
+        "not_found",
         f"unknown environment '{env_id}'; Gymnasium has one of this id: name it "
-        f"'gymnasium/{env_id}'"
+        f"'gymnasium/{env_id}'",
     )
-    error.kind = "not_found"
-    raise error
 
 
 @contextlib.contextmanager
 def identified(env, name, vectorization, keys, num_envs):
     """The id of train()'s `env`. No other call can register it during the block."""
-    env_id = identify(env, name, vectorization, keys, num_envs)
+    with _refusals():
+        env_id = identify(env, name, vectorization, keys, num_envs)
     try:
         yield env_id
     finally:
@@ -574,7 +598,12 @@ def identify(env, name, vectorization, keys, num_envs):
 
 def flags_of(options):
     """Keywords as flags of the program, without those that are None."""
-    return [f"--{key}={text_of(value)}" for key, value in options.items() if value is not None]
+    return [f"--{key}={text}" for key, text in texts_of(options).items()]
+
+
+def texts_of(options):
+    """The texts of options. None means one that is left out, as everywhere."""
+    return {key: text_of(value) for key, value in options.items() if value is not None}
 
 
 def text_of(value):
@@ -605,18 +634,16 @@ def _refused(error):
     """The error with the kind that the program ends with, if an id cannot be opened: a name that is
     not known, or environments that Broadloom itself refuses. Others come from their code."""
     known = sys.modules.get("gymnasium")
-    if known is not None and isinstance(error, known.error.UnregisteredEnv):
+    missing = [ModuleNotFoundError]
+    if known is not None:
+        missing += [known.error.UnregisteredEnv, known.error.DependencyNotInstalled]
+    if isinstance(error, tuple(missing)):
         error.broadloom_kind = "not_found"
         return error
-    trace = error.__traceback__
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    is_own = os.path.dirname(trace.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
-    if isinstance(error, ModuleNotFoundError):
-        error.broadloom_kind = "not_found"
-    elif is_own and isinstance(error, (TypeError, ValueError)):
-        error.broadloom_kind = "invalid_config"
-    return error
+    refusal = refusal_of(error)
+    if isinstance(refusal, _core.Error):
+        refusal.broadloom_kind = refusal.kind
+    return refusal
 
 
 for _name in ("gymnasium", "envpool", "gymnax", "warp"):
@@ -655,11 +682,11 @@ class _Progress:
 
 class Calls:
     """Functions that the extension calls during a run: `all` is (on_contract, on_iteration,
-    on_note), with None for silence."""
+    on_note, on_end), with None for silence."""
 
     def __init__(self, quiet, on_iteration, feeder):
         self.show, self.on_iteration, self.feeder = _Progress(quiet), on_iteration, feeder
-        self.finished, self.run_dir = False, ""
+        self.finished, self.saved = False, None
         listens = on_iteration is not None or feeder is not None
         self.all = (
             None if quiet else lambda text: print(_core.terminal_text(text)),
@@ -667,13 +694,17 @@ class Calls:
             None
             if quiet
             else lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr),
+            self.end,
         )
+
+    def end(self, run_dir, step):
+        """Keeps the folder and the step from which a resume would go on."""
+        self.saved = run_dir, step
 
     def __call__(self, found):
         numbers, evaluation, copy = found
         numbers["evaluation"] = json.loads(evaluation) if evaluation else None
         progress = Progress(numbers, copy)
-        self.run_dir = progress["run_dir"]
         self.show(progress)
         if self.feeder is not None:
             self.feeder(progress["run_dir"])
@@ -681,21 +712,23 @@ class Calls:
 
 
 @contextlib.contextmanager
-def calls_of(quiet, on_iteration, sinks, folder):
-    """The Calls of a run in this folder, if it is known. Closes the sinks when it ends, whatever
-    ends it. After Ctrl-C says how the run can go on."""
+def calls_of(quiet, on_iteration, sinks):
+    """The Calls of a run. Closes the sinks when it ends, whatever ends it. After Ctrl-C, or an
+    exception of a callback or the environment, says how the run can go on."""
     feeder = None
     if sinks:
         from .sinks import Feeder
 
         feeder = Feeder(sinks)
     calls = Calls(quiet, on_iteration, feeder)
-    calls.run_dir = os.fspath(folder or "")
     try:
         yield calls
-    except KeyboardInterrupt as stop:
-        if calls.run_dir and os.path.isdir(os.path.join(calls.run_dir, "checkpoints")):
-            words = f"The run is saved; go on with broadloom.resume({calls.run_dir!r})"
+    except BaseException as stop:
+        if calls.saved is not None and not isinstance(stop, _core.Error):  # its message says so
+            run_dir, step = calls.saved
+            words = (
+                f"The run is saved up to step {step:,}; go on with broadloom.resume({run_dir!r})"
+            )
             if hasattr(stop, "add_note"):  # Python 3.11 and later
                 stop.add_note(words)
             elif not quiet:

@@ -84,6 +84,8 @@ def _maker(env_id):
     """A function that makes an environment of this id with pictures."""
     import gymnasium
 
+    from .sources import EnvMaker
+
     function = _with_pictures(maker_of(env_id))
     if function is not None:
         return function
@@ -98,13 +100,7 @@ def _maker(env_id):
             'pictures, such as env=lambda: MyEnv(render_mode="rgb_array")'
         )
 
-    def make():
-        made = gymnasium.make(own[0], **{**own[1], "render_mode": "rgb_array"})
-        for wrapper in own[2]:
-            made = wrapper(made)
-        return made
-
-    return make
+    return EnvMaker(own[0], {**own[1], "render_mode": "rgb_array"}, own[2])
 
 
 def _with_pictures(made):
@@ -123,10 +119,6 @@ class _Cameras:
     def __init__(self, make):
         self.make, self.all, self.is_on = make, [], True
 
-    def __call__(self):
-        """An environment without a camera."""
-        return self.make()
-
     def begin(self):
         """New environments with cameras follow."""
         self.all = []
@@ -135,11 +127,11 @@ class _Cameras:
         """From now on environments have no cameras."""
         self.all, self.is_on = [], False
 
-    def filming(self):
-        """An environment with a camera."""
+    def around(self, env):
+        """The environment with a camera."""
         if not self.is_on:
-            return self.make()
-        camera = _camera(self.make())
+            return env
+        camera = _camera(env)
         self.all.append(camera)
         return camera
 

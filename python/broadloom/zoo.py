@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from . import _core
+from ._errors import error_of
 from .commands import command
 
 if TYPE_CHECKING:
@@ -58,15 +58,17 @@ def load(name: str, *, quiet: bool = False) -> Policy:
     record = _record_in(folder)
     found = record["result"]["parameters_hash"]
     if entry["same_bits_anywhere"] and found != hashed:
-        raise _mismatch(
+        raise error_of(
+            "mismatch",
             f"got parameters {found} for '{name}', expected the zoo's {hashed}; this version of "
-            f"Broadloom trains other bits. The policy is in {folder}"
+            f"Broadloom trains other bits. The policy is in {folder}",
         )
     policy = Policy(folder)
     if policy.origin["hash"] != record["checkpoint"]["hash"]:
-        raise _mismatch(
+        raise error_of(
+            "mismatch",
             f"got a checkpoint in {folder} that is not the one of its record; delete the folder, "
-            "and load() trains it again"
+            "and load() trains it again",
         )
     return policy
 
@@ -76,9 +78,10 @@ def _record_in(folder):
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise _mismatch(
+        raise error_of(
+            "mismatch",
             f"got no record of a training in {path} ({problem}); delete the folder {folder}, and "
-            "load() trains it again"
+            "load() trains it again",
         ) from problem
 
 
@@ -102,9 +105,3 @@ def _train(name, folder, quiet, entry):
         except OSError:  # another process was sooner
             if not folder.is_dir():
                 raise
-
-
-def _mismatch(message):
-    error = _core.Error(message)
-    error.kind = "mismatch"
-    return error

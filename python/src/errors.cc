@@ -99,11 +99,13 @@ Status keep_exception(nb::python_error& error, const std::string& action) {
 
 void bind_errors(nb::module_& m) {
   // A Python class, so that it has `kind` and code without broadloom catches it as a RuntimeError.
+  nb::dict members;
+  members["kind"] = word(ErrorKind::kInvalidConfig);  // unless an error sets its own
   const nb::object error = nb::borrow(PyErr_NewExceptionWithDoc(
       "broadloom.Error",
       "An error of Broadloom. The message has the value it got, the expected one and what to do. "
       "`kind` is one of invalid_config, not_found, io, corrupt, mismatch, numeric.",
-      PyExc_RuntimeError, nullptr));
+      PyExc_RuntimeError, members.ptr()));
   m.attr("Error") = error;
   error_type() = error;
   error.inc_ref();

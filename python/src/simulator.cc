@@ -91,6 +91,7 @@ class PythonEnvs final : public VecEnv,
     has_final_observations_ = nb::cast<bool>(simulator.attr("has_final_observations"));
     filler_rows_ = nb::cast<bool>(simulator.attr("filler_rows"));
     common_bits_ = nb::cast<bool>(simulator.attr("common_bits"));
+    truncates_at_limit_ = nb::cast<bool>(simulator.attr("truncates_at_limit"));
     plays_blocks_ = nb::cast<bool>(simulator.attr("plays_blocks"));
     saves_state_ = nb::cast<bool>(simulator.attr("saves_state"));
     spec_.set_time_limit(nb::cast<int>(simulator.attr("max_episode_steps")));
@@ -143,13 +144,10 @@ class PythonEnvs final : public VecEnv,
             .filler_rows = filler_rows_,
             .common_bits = common_bits_};
   }
-  // An environment may also truncate by itself, before its limit. For small observations there is a
-  // place for each step. For images there are as many as the time limit allows; a run that needs
-  // more ends with an error.
+  // An environment may also truncate by itself, before its limit, so each step has a place.
   int max_truncations(int num_steps) const override {
-    constexpr std::size_t kPicture = 4096;
     const int limit = spec_.max_episode_steps;
-    const bool few = limit > 0 && numbers_ * item_size_ >= kPicture;
+    const bool few = limit > 0 && truncates_at_limit_;
     return few ? std::min(num_steps, num_steps / limit + 1) : num_steps;
   }
   std::int64_t episode_step(int env) const override { return age_[static_cast<std::size_t>(env)]; }
@@ -564,8 +562,9 @@ class PythonEnvs final : public VecEnv,
   int count_ = 0;
   bool deterministic_ = false, has_final_observations_ = false, filler_rows_ = false;
   bool common_bits_ = true, plays_blocks_ = false, saves_state_ = false;
-  std::size_t item_size_ = 0;  // bytes of a number in Python's array
-  std::size_t numbers_ = 0;    // numbers of an observation in Python's array
+  bool truncates_at_limit_ = false;  // and nowhere else
+  std::size_t item_size_ = 0;        // bytes of a number in Python's array
+  std::size_t numbers_ = 0;          // numbers of an observation in Python's array
   std::vector<std::byte> current_, critic_;
   std::vector<SavedArray> state_;
   std::vector<std::uint8_t> masks_;  // [N, M] of current_, or empty

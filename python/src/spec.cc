@@ -118,7 +118,10 @@ nb::dict space_to(const Space& space) {
 EnvSpec spec_from(const nb::dict& spec) {
   EnvSpec out;
   out.id = nb::cast<std::string>(spec["id"]);
-  out.observation = space_from(nb::cast<nb::dict>(spec["observation"]));
+  const nb::dict observation = nb::cast<nb::dict>(spec["observation"]);
+  out.observation = space_from(observation);
+  if (observation.contains("given"))
+    out.observation.structure = nb::cast<std::string>(observation["given"]);
   if (!spec["critic_observation"].is_none()) {
     out.critic_observation = space_from(nb::cast<nb::dict>(spec["critic_observation"]));
   }
@@ -136,7 +139,11 @@ EnvSpec spec_from(const nb::dict& spec) {
 nb::dict spec_to(const EnvSpec& spec) {
   nb::dict out;
   out["id"] = spec.id;
-  out["observation"] = space_to(spec.observation);
+  Space observation = spec.observation;
+  const std::string given = std::exchange(observation.structure, {});
+  nb::dict shown = space_to(observation);
+  if (!given.empty()) shown["given"] = given;
+  out["observation"] = shown;
   out["critic_observation"] =
       spec.has_critic_observation() ? nb::object(space_to(spec.critic_observation)) : nb::none();
   out["action"] = space_to(spec.action);

@@ -111,10 +111,11 @@ bool is_false(const nb::object& answer) {
 // False ends it likewise, without an exception. Only callbacks take the GIL.
 class Callbacks {
  public:
-  Callbacks(nb::object contract, nb::object iteration, nb::object note)
+  Callbacks(nb::object contract, nb::object iteration, nb::object note, nb::object end)
       : on_contract_(std::move(contract)),
         on_iteration_(std::move(iteration)),
-        on_note_(std::move(note)) {}
+        on_note_(std::move(note)),
+        on_end_(std::move(end)) {}
 
   RunHooks hooks() {
     RunHooks hooks;
@@ -130,6 +131,14 @@ class Callbacks {
       *live = nullptr;
     };
     hooks.should_stop = [this] { return stops(); };
+    hooks.on_end = [this](const std::string& run_dir, std::int64_t step) {
+      const nb::gil_scoped_acquire gil;
+      try {
+        on_end_(run_dir, step);
+      } catch (nb::python_error& error) {
+        keep(error, "a callback");
+      }
+    };
     return hooks;
   }
 
@@ -159,7 +168,7 @@ class Callbacks {
     static_cast<void>(keep_exception(error, source));
   }
 
-  nb::object on_contract_, on_iteration_, on_note_;
+  nb::object on_contract_, on_iteration_, on_note_, on_end_;
   bool ends_ = false;
 };
 
@@ -210,11 +219,12 @@ thread_local int InstructionSet::calls_ = 0;
 nb::dict train(const nb::dict& keys, const std::string& out, int threads,
                const std::string& requested_ledger, const std::string& init, bool init_optimizer,
                const std::string& panel, nb::object on_contract, nb::object on_iteration,
-               nb::object on_note) {
+               nb::object on_note, nb::object on_end) {
   KeptException kept;
   const InstructionSet own;
   const int workers = threads_of(threads);
-  Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note),
+                      std::move(on_end));
   const Overrides overrides = overrides_from(keys);
   allow_settings(overrides);
   std::string ledger;
@@ -225,7 +235,11 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
     BROADLOOM_TRY(set_isa(config.value().isa));
     const std::string name = config.value().env_id + "__" + config.value().algorithm + "__" +
                              std::to_string(config.value().seed);
-    const std::string run_dir = out.empty() ? cli::default_run_dir(name) : out;
+    FoldersToFill folders;
+    const Result<std::string> made =
+        out.empty() ? cli::default_run_dir(name, folders) : Result<std::string>(out);
+    if (!made.ok()) return made.status();
+    const std::string& run_dir = made.value();
     ledger = cli::ledger_of_run(requested_ledger, run_dir);
     std::optional<InitialPolicy> initial_policy;
     if (init.empty() && init_optimizer) {
@@ -255,11 +269,12 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
 nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps,
                 std::int64_t more_timesteps, int threads, const nb::dict& changed,
                 const std::string& requested_ledger, nb::object on_contract,
-                nb::object on_iteration, nb::object on_note) {
+                nb::object on_iteration, nb::object on_note, nb::object on_end) {
   KeptException kept;
   const InstructionSet own;
   const int workers = threads_of(threads);
-  Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note),
+                      std::move(on_end));
   const Overrides keys = overrides_from(changed);
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
@@ -424,10 +439,11 @@ nb::list config_keys() {
 void bind_training(nb::module_& m) {
   m.def("train", &train, nb::arg("keys"), nb::arg("out"), nb::arg("threads"), nb::arg("ledger"),
         nb::arg("init"), nb::arg("init_optimizer"), nb::arg("panel"), nb::arg("on_contract").none(),
-        nb::arg("on_iteration").none(), nb::arg("on_note").none());
+        nb::arg("on_iteration").none(), nb::arg("on_note").none(), nb::arg("on_end"));
   m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"),
         nb::arg("more_timesteps"), nb::arg("threads"), nb::arg("changed"), nb::arg("ledger"),
-        nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none());
+        nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none(),
+        nb::arg("on_end"));
   m.def("config_keys", &config_keys);
   m.def("terminal_text", [](const std::string& text) { return terminal_text(text); });
   m.def("allow_plugin", [](const std::string& path) {

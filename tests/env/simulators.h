@@ -63,8 +63,9 @@ class WholeBatch final : public Simulator {
 class Failing final : public Simulator {
  public:
   Failing(std::unique_ptr<VecEnv> inner, const std::string& id, std::int64_t failing_step,
-          bool whole)
-      : Simulator(std::move(inner), id, {.whole_batch = whole}), failing_step_(failing_step) {}
+          bool whole, bool saves_state = true)
+      : Simulator(std::move(inner), id, {.whole_batch = whole, .saves_state = saves_state}),
+        failing_step_(failing_step) {}
   Status step(int begin, int end, const StepRows& rows) override {
     if (begin == 0 && ++steps_ == failing_step_) return {ErrorKind::kIo, "worker 3 has died"};
     return inner().step(begin, end, rows);

@@ -63,6 +63,7 @@ std::vector<Kind> kinds() {
           {.norm_value = "running"},
           {.std_form = "sde", .action = Space::box({-0.5f, 1.0f}, {0.5f, 9.0f})},
           {.action = Space::hybrid({3, 2}, {-0.5f, 1.0f}, {0.5f, 9.0f})},
+          {.action = export_tests::choices_from_starts()},
           {.norm_obs = true, .sapg_policies = 3},
           {.observation = export_tests::discrete_from(3, 5),
            .action = export_tests::discrete_from(-1, 4)},

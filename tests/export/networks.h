@@ -45,6 +45,15 @@ inline Space discrete_from(std::int64_t start, int n) {
   return space;
 }
 
+// Two choices that count from 5 and -2, as of a Tuple of Python.
+inline Space choices_from_starts() {
+  Space space = Space::multi_discrete({3, 2});
+  space.structure =
+      R"({"tuple": [{"kind": "discrete", "at": 0, "size": 1, "start": 5}, {"dict": [["a",
+      {"kind": "choices", "at": 1, "size": 1, "start": [-2]}]]}]})";
+  return space;
+}
+
 // All its parameters and statistics are random.
 class UntrainedPolicy {
  public:

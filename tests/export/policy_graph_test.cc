@@ -111,6 +111,30 @@ TEST(PolicyGraph, OfEveryNetworkIsExact) {
   }
 }
 
+TEST(PolicyGraph, ChoicesOfAnActionCountFromTheirStarts) {
+  const std::vector<std::int64_t> starts{5, -2};
+  EXPECT_EQ(first_choices(export_tests::choices_from_starts()), starts);
+  EXPECT_EQ(first_choices(discrete_from(-1, 4)), (std::vector<std::int64_t>{-1}));
+  EXPECT_TRUE(first_choices(Space::multi_discrete({3, 2})).empty());
+  Space outside = Space::multi_discrete({3, 2});  // such a file may come from somebody else
+  outside.structure = R"({"tuple": [{"at": 1, "start": [7, 8, 9]}, {"at": 99, "start": 3}]})";
+  EXPECT_EQ(first_choices(outside), (std::vector<std::int64_t>{0, 7}));
+
+  Kind kind{.action = export_tests::choices_from_starts()};
+  const UntrainedPolicy counted(kind);
+  kind.action.structure.clear();
+  const UntrainedPolicy from_0(kind);
+  const std::vector<double> rows = counted.observations(kRows);
+  const auto play = [&](const UntrainedPolicy& untrained) {
+    return replay(policy_graph(untrained.view()), rows, kRows).at("action");
+  };
+  const std::vector<double> actions = play(counted), indices = play(from_0);
+  ASSERT_EQ(actions.size(), indices.size());
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    EXPECT_EQ(actions[i], indices[i] + static_cast<double>(starts[i % 2]));
+  }
+}
+
 // Running statistics clip the critic's outputs.
 TEST(PolicyGraph, GivesNormalisedValuesInUnitsOfRewards) {
   for (const char* norm : {"running", "popart"}) {

@@ -1,7 +1,11 @@
 """Calls of train() that end early, run in several threads, or run within each other."""
 
+import json
+import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import traceback
 import unittest
@@ -13,34 +17,106 @@ import numpy as np
 import broadloom
 from simulator_cases import (
     cart_pole_same_step,
-    FailingCorridor,
     out,
     parameters,
     SMALL,
     StableBaselines,
+    tensors,
 )
 
 
+SIZES = ("total_timesteps", "num_envs", "num_steps")
+
+
+class Fails(gymnasium.wrappers.TimeLimit):
+    """CartPole, one step of which fails."""
+
+    failing_step, lived = None, 0  # the step of each environment that fails; None: none
+
+    def __init__(self):
+        super().__init__(gymnasium.make("CartPole-v1"), 20)
+
+    def step(self, action):
+        self.lived += 1
+        observation, reward, *rest = super().step(action)
+        return observation, Fails.fail() if self.lived == self.failing_step else reward, *rest
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+
+
 class CallsTest(unittest.TestCase):
-    def test_exceptions_of_step_come_out_and_the_last_checkpoint_stays(self):
-        try:  # assertRaises would clear the traceback
+    def test_failures_of_step_save_the_last_finished_iteration(self):
+        stopped = broadloom.train(
+            Fails,
+            out=out("before"),
+            name="Fails-v0",
+            on_iteration=lambda progress: progress["iteration"] < 4,
+            **SMALL,
+        )
+
+        def floor():
+            raise ValueError("the floor gave way")
+
+        for number, (fails, wanted, words) in enumerate(
+            (
+                (floor, ValueError, "the floor gave way"),
+                (interrupt, KeyboardInterrupt, "KeyboardInterrupt"),
+                (
+                    lambda: math.nan,
+                    broadloom.Error,
+                    "Fails-v0: reward of environment 0 is not finite",
+                ),
+            )
+        ):
+            folder = out(f"fails{number}")
+            Fails.fail, Fails.failing_step = fails, 150  # in the fifth iteration
+            try:  # assertRaises would clear the traceback
+                broadloom.train(Fails, out=folder, name="Fails-v0", **SMALL)
+                self.fail("nothing was raised")
+            except wanted as error:
+                text = "".join(traceback.format_exception(error))
+            self.assertIn(words, text)
+            if wanted is broadloom.Error:
+                self.assertIn(f"of '{folder}' stays saved", text)
+                self.assertIn("a resume continues from its step 512", text)
+            else:
+                self.assertIn("in step\n", text)
+            if wanted is not broadloom.Error and hasattr(BaseException, "add_note"):
+                self.assertIn(
+                    "The run is saved up to step 512; go on with "
+                    f"broadloom.resume({os.fspath(folder)!r})",
+                    text,
+                )
+            self.assertEqual(tensors(folder), tensors(stopped))
+            Fails.failing_step = None
+            run = broadloom.resume(folder, quiet=True)
+            self.assertEqual((run.finished, run.global_step), (True, 1024))
+
+    def test_ctrl_c_in_an_evaluation_saves_the_iteration(self):
+        def made_later(progress):
+            Fails.fail, Fails.failing_step = interrupt, 1
+
+        class Late(Fails):
+            def __init__(self):
+                super().__init__()
+                self.failing_step = Fails.failing_step
+
+        self.addCleanup(setattr, Fails, "failing_step", None)
+        with self.assertRaises(KeyboardInterrupt):
             broadloom.train(
-                FailingCorridor,
-                out=out("failing"),
-                name="Failing-v0",
-                checkpoint_interval=1,
+                Late,
+                out=out("evaluated"),
+                name="Late-v0",
+                eval_interval=2,
+                on_iteration=made_later,
                 **SMALL,
             )
-            self.fail("nothing was raised")
-        except ValueError as error:
-            text = "".join(traceback.format_exception(error))
-        self.assertIn("the floor gave way", text)
-        self.assertIn("in step\n", text)
-        self.assertIn(
-            "iteration_0000000004.safetensors", os.listdir(out("failing") / "checkpoints")
-        )
-        FailingCorridor.lives = None
-        self.assertTrue(broadloom.resume(out("failing"), quiet=True).finished)
+        Fails.failing_step = None
+        files = os.listdir(out("evaluated") / "checkpoints")
+        self.assertIn("iteration_0000000002.safetensors", files)
+        self.assertTrue(broadloom.resume(out("evaluated"), quiet=True).finished)
 
     def test_ctrl_c_saves_the_run_and_a_resume_continues(self):
         def interrupt(progress):
@@ -52,7 +128,10 @@ class CallsTest(unittest.TestCase):
                 "gymnasium/CartPole-v1", out=out("stopped"), on_iteration=interrupt, **SMALL
             )
         if hasattr(stop.exception, "add_note"):  # Python 3.11 and later
-            words = f"The run is saved; go on with broadloom.resume({os.fspath(out('stopped'))!r})"
+            words = (
+                "The run is saved up to step 384; go on with "
+                f"broadloom.resume({os.fspath(out('stopped'))!r})"
+            )
             self.assertEqual(stop.exception.__notes__, [words])
         run = broadloom.resume(out("stopped"), quiet=True)
         self.assertTrue(run.finished)
@@ -93,12 +172,97 @@ class CallsTest(unittest.TestCase):
             self.assertEqual(refused.exception.kind, "invalid_config")
         self.assertFalse(out("refused").exists())
 
+    def test_none_means_left_out(self):
+        left_out = {"ledger": None, "threads": None, "target_kl": None, "panel": None}
+        given = {"env_kwargs": {"gravity": None, "pole_mass": 0.2}}
+        run = broadloom.train(
+            "CartPole-v1", out=out("none"), **left_out, **given, lr_schedule="constant", **SMALL
+        )
+        config = json.loads((run.dir / "manifest.json").read_text())["config"]
+        self.assertEqual((config["target_kl"], config["env.pole_mass"]), ("0", "0.2"))
+        self.assertTrue(run.record.startswith(os.fspath(out("ledger.jsonl"))), run.record)
+        run = broadloom.resume(run, more_timesteps=128, total_timesteps=None, device=None,
+                               threads=None, ledger=None, quiet=True)  # fmt: skip
+        self.assertEqual(run.global_step, 1152)
+        self.assertFalse(os.path.exists("None"))
+        env = broadloom.VectorEnv(2, env_id="CartPole-v1", gravity=None)
+        self.assertEqual(env.num_envs, 2)
+        self.assertEqual(
+            broadloom.command("eval", run, None, episodes=3, panel=None)["episodes"], 3
+        )
+        base = {"env_id": "CartPole-v1", "target_kl": None, **{k: SMALL[k] for k in SIZES}}
+        study = broadloom.Study({"seeds": 1, "base": base, "grid": None}, out=out("none.sqlite"))
+        self.assertEqual(study.run(quiet=True)["cells"][0]["finished"], 1)
+
+    def test_every_refusal_is_an_error_with_a_kind(self):
+        def many(num_envs):
+            return cart_pole_same_step(num_envs)
+
+        class Texts(gymnasium.Env):
+            observation_space = gymnasium.spaces.Text(5)
+            action_space = gymnasium.spaces.Discrete(2)
+
+        run = broadloom.train("CartPole-v1", out=out("kinds"), **SMALL)
+        damaged = out("damaged.db")
+        damaged.write_text("no store")
+        wrap = [gymnasium.wrappers.FlattenObservation]
+        for kind, types, call in (
+            ("invalid_config", TypeError, lambda: broadloom.train(Texts, **SMALL)),
+            ("invalid_config", TypeError, lambda: broadloom.train(5, **SMALL)),
+            ("invalid_config", TypeError, lambda: broadloom.register("Int-v0", lambda: 5)),
+            (
+                "invalid_config",
+                ValueError,
+                lambda: broadloom.register("Stack-v0", "gymnasium/ALE/Pong-v5", wrappers=wrap),
+            ),
+            ("invalid_config", (), lambda: broadloom.register("Own-v0", "CartPole-v1")),
+            ("invalid_config", (), lambda: broadloom.train(many, env_kwargs={"a": 1}, **SMALL)),
+            ("invalid_config", (), lambda: broadloom.train("CartPole-v1", wrappers=wrap, **SMALL)),
+            ("invalid_config", (), lambda: broadloom.train("CartPole-v1", sinks="no", **SMALL)),
+            ("invalid_config", (), lambda: broadloom.VectorEnv(0, env_id="CartPole-v1")),
+            ("invalid_config", (), lambda: broadloom.evaluate(run, actions="x")),
+            ("not_found", (), lambda: broadloom.Policy(out("nowhere"))),
+            ("corrupt", (), lambda: broadloom.frames.read_store(damaged)),
+        ):
+            with self.assertRaises(broadloom.Error) as refused:
+                call()
+            self.assertEqual(refused.exception.kind, kind, refused.exception)
+            if types:
+                self.assertIsInstance(refused.exception, types)
+
+        def fail():
+            raise ValueError("the user's own")
+
+        with self.assertRaises(ValueError) as raised:
+            broadloom.register("Users-v0", fail)
+        self.assertNotIsInstance(raised.exception, broadloom.Error)
+
     def test_callbacks_that_raise_end_the_run(self):
         def fail(progress):
             raise LookupError("enough")
 
         with self.assertRaisesRegex(LookupError, "enough"):
             broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
+
+    def test_runs_begun_at_once_get_folders_of_their_own(self):
+        here = out("begun_at_once")
+        here.mkdir()
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(here)
+        with self.assertRaises(broadloom.Error):
+            broadloom.train("CartPole-v1", init="nowhere", **SMALL)
+        self.assertEqual(os.listdir(), [])
+        words = f"import broadloom; print(broadloom.train('CartPole-v1', **{SMALL}).dir)"
+        runs = [
+            subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, text=True)
+            for _ in range(4)
+        ]
+        folders = [run.communicate()[0].strip() for run in runs]
+        self.assertEqual([run.returncode for run in runs], [0] * 4)
+        self.assertEqual(len({*folders}), 4)
+        for folder in folders:
+            self.assertTrue((here / folder / "ledger_line.json").exists(), folder)
 
     def test_exceptions_come_out_of_the_call_that_raised_them(self):
         failed, closing, others_done = threading.Event(), threading.Event(), threading.Event()

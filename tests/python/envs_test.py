@@ -43,6 +43,19 @@ def play(env, steps, seed=3):
 
 
 class ImportTest(unittest.TestCase):
+    def test_fractions_are_no_choices(self):
+        env, envs = (
+            broadloom.Env(env_id="CartPole-v1"),
+            broadloom.VectorEnv(1, env_id="CartPole-v1"),
+        )
+        for one, many, name in ((1.7, [1.7], "float64"), (True, [True], "bool")):
+            for made, actions in ((env, one), (envs, np.array(many))):
+                made.reset(seed=1)
+                with self.assertRaisesRegex(broadloom.Error, f"got {name}, expected integers"):
+                    made.step(actions)
+        env.reset(seed=1)
+        env.step(np.int8(1))
+
     def test_gymnasium_knows_the_environments_in_whichever_order_they_are_imported(self):
         for imports in (
             "import gymnasium, broadloom",

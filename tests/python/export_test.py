@@ -82,6 +82,26 @@ class Rooms(gymnasium.Env):
         return self.room, float(self.room == 7), self.room == 7, False, {}
 
 
+class Starts(Rooms):
+    """Choices of an action that do not begin at 0."""
+
+    action_space = gymnasium.spaces.Dict(
+        left=gymnasium.spaces.MultiDiscrete([2, 3], start=[-1, 4]),
+        right=gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(3, start=5)]),
+    )
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        self.room = int(np.clip(self.room + action["left"][0], 3, 7))
+        return self.room, float(self.room == 7), self.room == 7, False, {}
+
+
+class StartsAndNumbers(Starts):
+    action_space = gymnasium.spaces.Dict(
+        **Starts.action_space.spaces, speed=gymnasium.spaces.Box(-1.0, 1.0, (2,))
+    )
+
+
 def replay(path, observation, **more):
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     page = {}
@@ -101,8 +121,20 @@ def by_onnxruntime(path, observation, **more):
     )
 
 
+def row_of(actions):
+    """The numbers of nested actions [n, A], as exports give them."""
+    parts = [actions["left"], actions["right"][0][:, None], *[actions.get("speed")][:1]]
+    return np.concatenate([part for part in parts if part is not None], axis=1)
+
+
 class ExportTest(unittest.TestCase):
-    def check(self, run, name):
+    def test_nested_choices_count_from_their_starts(self):
+        for kind in (Starts, StartsAndNumbers):
+            run = broadloom.train(kind, name=f"{kind.__name__}-v0", out=OUT / kind.__name__, **FEW)
+            parity, _ = self.check(run, kind.__name__, row_of)
+            self.assertGreaterEqual(parity["action"][:, 1:3].min(), 4)
+
+    def check(self, run, name, row_of=lambda actions: actions):
         path = OUT / f"{name}.npz"
         answer = broadloom.export(run, path)
         self.assertEqual(answer["files"], [str(path), f"{path}.parity.npz"])
@@ -121,7 +153,8 @@ class ExportTest(unittest.TestCase):
                     got[output], parity[output], rtol=answer["tolerance"], atol=answer["tolerance"]
                 )
         policy = broadloom.Policy(run)
-        np.testing.assert_array_equal(policy.act(parity["observation"]), parity["action"])
+        actions = row_of(policy.act(parity["observation"]))
+        np.testing.assert_allclose(actions, parity["action"], rtol=1e-5, atol=1e-5)
         return parity, answer
 
     def test_natures_network_on_pictures_of_a_class(self):

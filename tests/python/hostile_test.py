@@ -130,6 +130,18 @@ CASES = {
         but(reward=lambda self: [1.0, 2.0]),
         {},
     ),
+    "one environment": (
+        ValueError,
+        "returned one environment twice; make a new environment in each call",
+        lambda env=Meek(): gymnasium.wrappers.TimeLimit(env, 10),
+        {},
+    ),
+    "one environment in processes": (
+        ValueError,
+        "returned one environment twice",
+        lambda env=Meek(): env,
+        {"vectorization": "async"},
+    ),
     "complex numbers": (TypeError, "complex128", but(look=lambda self: np.zeros(3, complex)), {}),
     "fractions in bytes": (
         TypeError,
@@ -199,12 +211,6 @@ CASES = {
         {},
     ),
     "a reset without seed": (TypeError, "seed", but(reset=lambda self: (ZEROS, {})), {}),
-    "two choices from 1": (
-        TypeError,
-        "count from 0",
-        but(action_space=MultiDiscrete([2, 3], start=[1, 1])),
-        {},
-    ),
     "whole numbers": (
         TypeError,
         "floating point",

@@ -15,6 +15,7 @@ import gymnasium
 import numpy as np
 
 import broadloom
+from simulator_cases import GIVEN, given
 
 HERE = tempfile.TemporaryDirectory()
 KEYS = {"total_timesteps": 2048, "num_envs": 8, "num_steps": 32, "quiet": True}
@@ -39,6 +40,23 @@ def tensors(run):
 
 
 class PolicyTest(unittest.TestCase):
+    def test_observations_as_environments_give_them(self):
+        for name, (space, keys, read) in GIVEN.items():
+            with self.subTest(name):
+                run = trained(f"given_{name}", given(space), **keys)
+                policy, env = broadloom.Policy(run), given(space)()
+                rows = [env.reset(seed=seed)[0] for seed in range(3)]
+                many = gymnasium.vector.utils.concatenate(
+                    space, rows, gymnasium.vector.utils.create_empty_array(space, 3)
+                )
+                expected, _ = policy.outputs(read(many))
+                np.testing.assert_array_equal(policy.outputs(many)[0], expected)
+                for row, one in zip(rows, expected, strict=True):
+                    np.testing.assert_array_equal(policy.outputs(row)[0], one)
+                chosen = [1] * 3 if name == "masked" else expected.argmax(axis=1)
+                self.assertEqual(policy.act(many).tolist(), list(chosen))
+                self.assertEqual(policy.act(rows[1]), chosen[1])
+
     def test_outputs_are_those_of_the_network(self):
         run = trained("pendulum", "Pendulum-v1", norm_obs=True, hidden_sizes=[16])
         policy = broadloom.Policy(run)

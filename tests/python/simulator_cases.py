@@ -23,13 +23,74 @@ def out(name):
     return pathlib.Path(HERE.name) / name
 
 
-def parameters(run):
-    """The bytes of the newest checkpoint's parameters, read as its format is documented."""
+def tensors(run):
+    """The bytes of the newest checkpoint's tensors by name, read as its format is documented."""
     path = sorted((pathlib.Path(run) / "checkpoints").glob("*.safetensors"))[-1]
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
-    begin, end = json.loads(data[8 : 8 + size])["learner.params"]["data_offsets"]
-    return data[8 + size + begin : 8 + size + end]
+    entries = json.loads(data[8 : 8 + size])
+    entries.pop("__metadata__")
+    places = {name: entry["data_offsets"] for name, entry in entries.items()}
+    return {name: data[8 + size + i : 8 + size + j] for name, (i, j) in places.items()}
+
+
+def parameters(run):
+    return tensors(run)["learner.params"]
+
+
+box, Dict = gymnasium.spaces.Box, gymnasium.spaces.Dict
+IMAGE = box(0, 255, (3, 36, 36), np.uint8)
+# Observations as environments give them: (space, keywords of train(), as the policy reads it).
+GIVEN = {
+    "keys": (
+        Dict(policy=box(-1, 1, (2,), np.float64), critic=box(-9, 9, (3,))),
+        {},
+        lambda o: o["policy"],
+    ),
+    "joined": (
+        Dict(a=box(-1, 1, (2,)), b=box(-9, 9, (3,)), c=box(0, 1, (4,))),
+        {"observation_keys": (("b", "a"),)},
+        lambda o: np.concatenate([o["b"], o["a"]], axis=-1),
+    ),
+    "masked": (
+        Dict(observation=box(-1, 1, (2,)), action_mask=gymnasium.spaces.MultiBinary(2)),
+        {},
+        lambda o: o["observation"],
+    ),
+    "scalar": (box(-1, 1, ()), {}, lambda o: np.reshape(o, (-1, 1))),
+    "image": (IMAGE, {"encoder": "nature"}, lambda o: np.moveaxis(o, -3, -1)),
+    "bits": (gymnasium.spaces.MultiBinary(3), {}, lambda o: o),
+    "nested": (
+        gymnasium.spaces.Tuple([Dict(cam=IMAGE, q=box(-1, 1, ())), gymnasium.spaces.Discrete(3)]),
+        {"group_encoders": ["0.cam:nature"]},
+        lambda o: {"0.cam": np.moveaxis(o[0]["cam"], -3, -1), "0.q": o[0]["q"], "1": o[1]},
+    ),
+}
+
+
+def given(space):
+    """A class of environments that draw such observations; the first valid choice is 1."""
+
+    class Given(gymnasium.Env):
+        observation_space, action_space = space, gymnasium.spaces.Discrete(2)
+
+        def look(self):
+            row = self.observation_space.sample()
+            if isinstance(row, dict) and "action_mask" in row:
+                row["action_mask"] = np.array([0, 1], np.int8)
+            return row
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.observation_space.seed(seed)
+            self.steps = 0
+            return self.look(), {}
+
+        def step(self, action):
+            self.steps += 1
+            return self.look(), 1.0, self.steps >= 5, False, {}
+
+    return Given
 
 
 def cart_pole(num_envs, mode):
@@ -58,8 +119,6 @@ class Corridor(gymnasium.Env):
         }
     )
     action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float64)
-    lives = None  # steps before it fails
-    lived = 0
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -74,15 +133,9 @@ class Corridor(gymnasium.Env):
 
     def step(self, action):
         assert action.dtype == np.float64 and action.shape == (1,)
-        self.steps, self.lived = self.steps + 1, self.lived + 1
+        self.steps += 1
         self.x = float(np.clip(self.x + 0.2 * action[0], -1, 1))
-        if self.lives == self.lived:
-            raise ValueError("the floor gave way")
         return self.look(), self.x, abs(self.x) >= 1, self.steps >= 20, {}
-
-
-class FailingCorridor(Corridor):
-    lives = 150  # more steps than the probe plays
 
 
 class Floats(Corridor):

@@ -6,10 +6,12 @@ import pathlib
 import tempfile
 import unittest
 
+import gymnasium
 import numpy as np
 import torch
 
 import broadloom
+from simulator_cases import GIVEN, given
 
 HERE = tempfile.TemporaryDirectory()
 OUT = pathlib.Path(HERE.name)
@@ -56,6 +58,32 @@ class TorchTest(unittest.TestCase):
                 np.testing.assert_allclose(
                     found["action"].numpy(), policy.act(rows), rtol=1e-5, atol=1e-5
                 )
+
+    def test_a_module_reads_what_the_environment_gives(self):
+        for name, (space, keys, read) in GIVEN.items():
+            run = broadloom.train(given(space), out=OUT / f"given_{name}", **keys, **FEW)
+            policy, module = broadloom.Policy(run), broadloom.Policy(run).to_torch()
+            many = gymnasium.vector.utils.concatenate(
+                space,
+                [space.sample() for _ in range(3)],
+                gymnasium.vector.utils.create_empty_array(space, 3),
+            )
+            if name == "masked":
+                many["action_mask"][:] = 1
+            shown = read(many) if name == "nested" else many  # its groups by their names
+            is_dict = isinstance(shown, dict)
+            tensors = (
+                {key: torch.from_numpy(np.asarray(rows)) for key, rows in shown.items()}
+                if is_dict
+                else torch.from_numpy(shown)
+            )
+            masks = [tensors["action_mask"]] if name == "masked" else []
+            with self.subTest(name), torch.no_grad():
+                found = module(tensors, *masks)
+                np.testing.assert_allclose(
+                    found["logits"].numpy(), policy.outputs(many)[0], rtol=1e-5, atol=1e-5
+                )
+                self.assertEqual(found["action"].tolist(), policy.act(many).tolist())
 
     def test_a_module_remembers(self):
         for cell in ("mingru", "gru", "lstm"):

@@ -57,6 +57,17 @@ class Steps(gymnasium.Env):
         return self.look(), 1.0, self.t >= 10, False, {}
 
 
+class Long(Steps):
+    """Never ends by itself."""
+
+    def __init__(self, start=0):
+        self.start = start
+
+    def step(self, action):
+        self.t += 1
+        return np.full(3, self.start, np.float32), 1.0, False, False, {}
+
+
 class Sized(Steps):
     def __init__(self, size):
         self.observation_space, self.shape = Box(0, 20, (size, 2), np.float32), (size, 2)
@@ -222,6 +233,75 @@ class IdsTest(unittest.TestCase):
         run = broadloom.train(name, out=out("wide"), **SMALL)
         self.assertEqual(broadloom.Policy(run).observation_space.shape, (4, 2))
 
+    def test_names_arguments_and_processes_leave_an_id_its_facts_and_limit(self):
+        gymnasium.register("Long-v0", Long, max_episode_steps=30, reward_threshold=7.0)
+        for number, (options, threshold) in enumerate(
+            (
+                ({}, 7.0),
+                ({"name": "Named-v0"}, 7.0),
+                ({"env_kwargs": {"start": 1}}, 7.0),
+                ({"vectorization": "async"}, 7.0),
+                ({"wrappers": [gymnasium.wrappers.FlattenObservation]}, None),  # other rewards?
+            )
+        ):
+            for given, limit in ({}, 30), ({"max_episode_steps": 50}, 50):
+                with self.subTest(options, limit=limit):
+                    folder = out(f"long{number}_{limit}")
+                    run = broadloom.train(
+                        "gymnasium/Long-v0", out=folder, **options, **given, **SMALL
+                    )
+                    spec = broadloom.Policy(run).spec
+                    self.assertEqual(spec["reward_threshold"], threshold)
+                    self.assertEqual(spec["max_episode_steps"], limit)
+                    result = broadloom.evaluate(run, episodes=3)
+                    self.assertEqual(result["mean_length"], limit)
+
+    def test_time_limits_of_functions(self):
+        broadloom.register("Eighteen-v0", Long, max_episode_steps=np.int64(18))
+        broadloom.register("EighteenOfId-v0", "gymnasium/Pendulum-v1", max_episode_steps=18)
+        for name, given, limit in (
+            ("Eighteen-v0", {}, 18),
+            ("EighteenOfId-v0", {}, 18),
+            ("Eighteen-v0", {"max_episode_steps": 12}, 12),
+        ):
+            run = broadloom.train(name, out=out(f"{name}{limit}"), **given, **SMALL)
+            self.assertEqual(broadloom.Policy(run).spec["max_episode_steps"], limit)
+            self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_length"], limit)
+
+        def limited():
+            return gymnasium.wrappers.TimeLimit(Long(), 30)
+
+        run = train(limited, "Own", max_episode_steps=20)
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_length"], 20)
+        with self.assertRaisesRegex(ValueError, "max_episode_steps: got 50 .*after 30 steps"):
+            train(limited, "Longer", max_episode_steps=50)
+
+    def test_images_that_truncate_before_their_limit(self):
+        class Hasty(Long):
+            observation_space = Box(0, 255, (64, 80, 3), np.uint8)
+
+            def look(self):
+                return np.full((64, 80, 3), self.t, np.uint8)
+
+            def step(self, action):
+                self.t += 1
+                return self.look(), 1.0, False, self.t >= 3, {}
+
+        run = train(Hasty, "Hasty", max_episode_steps=30, encoder="nature", total_timesteps=128)
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_length"], 3)
+
+    def test_atari_ids_take_no_wrappers(self):
+        for options in (
+            {"wrappers": [gymnasium.wrappers.FlattenObservation]},
+            {"vectorization": "async"},
+            {"observation_keys": "image"},
+            {"env_kwargs": {"stack_num": 2}},
+        ):
+            for env_id in "gymnasium/ALE/Pong-v5", "ale_py:ALE/Pong-v5":
+                key = next(iter(options.get("env_kwargs", options)))
+                with self.subTest(options), self.assertRaisesRegex(ValueError, f"^{key}: got "):
+                    broadloom.train(env_id, out=out("atari"), **options, **SMALL)
+
     def test_options_of_broadlooms_environments(self):
         run = broadloom.train("CartPole-v1", env_kwargs={"gravity": 5.0}, out=out("moon"), **SMALL)
         config = json.loads((run.dir / "manifest.json").read_text())["config"]
@@ -301,6 +381,14 @@ class IdsTest(unittest.TestCase):
 
         with self.assertRaisesRegex(ModuleNotFoundError, "games/X needs .*pip install no-package"):
             package("no_package", "no-package", "games/X")
+
+        def lacks():
+            raise gymnasium.error.DependencyNotInstalled("no_package is not installed")
+
+        gymnasium.register("Lacking-v0", lacks)
+        with self.assertRaises(gymnasium.error.DependencyNotInstalled) as missing:
+            broadloom.train("gymnasium/Lacking-v0", out=out("lacking"), **SMALL)
+        self.assertEqual(missing.exception.broadloom_kind, "not_found")  # of the program's exit
 
     def test_threads_need_no_folder(self):
         runs = []
@@ -646,7 +734,9 @@ class UsersTest(unittest.TestCase):
                 }
             ),
             "choices": gymnasium.spaces.Tuple([discrete(3), discrete(2)]),
+            "starts": gymnasium.spaces.MultiDiscrete([[2], [3]], start=[[1], [-1]]),
             "tenths": gymnasium.spaces.Tuple([discrete(2), box(-0.1, 0.1, (2,), np.float64)]),
+            "one": box(-1.0, 1.0, ()),
             "numbers": gymnasium.spaces.Dict({"a": numbers, "b": box(0.0, 1.0, ())}),
         }.items():
             seen = []

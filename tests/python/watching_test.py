@@ -133,6 +133,12 @@ class WatchingTest(unittest.TestCase):
         answer = broadloom.watch(run, "a.gif", env=lambda: Seen(Bar("rgb_array")))
         self.assertEqual(answer["episodes"], [{"return": 6.0, "steps": 6}])
         gymnasium.register("NamedBar-v0", entry_point=Bar)
+        gymnasium.register("Limited-v0", entry_point=Bar, max_episode_steps=3)
+        run = broadloom.train(
+            "gymnasium/Limited-v0", name="Five-v0", max_episode_steps=5, out="five", **SMALL
+        )
+        answer = broadloom.watch(run, "a.gif")
+        self.assertEqual(answer["episodes"], [{"return": 5.0, "steps": 5}])
         for name in "gymnasium/Mine-v0", "Mine-v0", None:
             run = broadloom.train(
                 "gymnasium/NamedBar-v0", name=name, wrappers=[Shorter], out=f"b{name}"[:4], **SMALL

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "broadloom/record/file_lock.h"
@@ -82,6 +84,29 @@ TEST_F(SyncedNames, FoldersThatStayEmptyAreRemoved) {
   }
   EXPECT_FALSE(fs::exists(at("before/a/b")));
   EXPECT_TRUE(fs::exists(at("before/a/file")));
+}
+
+TEST_F(SyncedNames, OneOfSeveralCallersMakesANewFolder) {
+  fs::create_directory(at("runs"));
+  std::atomic<int> makers = 0;
+  {
+    std::vector<FoldersToFill> folders(8);
+    std::vector<std::thread> threads;
+    for (FoldersToFill& own : folders) {
+      threads.emplace_back([&] { makers += own.make_new(at("runs/one")).value() ? 1 : 0; });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(makers, 1);
+    EXPECT_TRUE(fs::is_directory(at("runs/one")));
+  }
+  EXPECT_FALSE(fs::exists(at("runs/one")));
+  {
+    FoldersToFill folders;
+    EXPECT_TRUE(folders.make_new(at("more/one")).value());
+  }
+  EXPECT_FALSE(fs::exists(at("more")));
+  ASSERT_TRUE(write_file_atomically(at("file"), "x").ok());
+  EXPECT_EQ(FoldersToFill().make_new(at("file/one")).status().kind(), ErrorKind::kIo);
 }
 
 TEST_F(SyncedNames, ANewLedgerAndItsFolders) {

@@ -18,6 +18,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/record/safetensors.h"
 #include "broadloom/setup/settings.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
@@ -220,7 +221,9 @@ TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
       EXPECT_NE(failed.message().find("the simulator failed at its step 56: worker 3 has died"),
                 std::string::npos)
           << failed.message();
-      EXPECT_NE(failed.message().find("stays saved"), std::string::npos);
+      EXPECT_NE(failed.message().find("stays saved, and a resume continues from its step 1,924"),
+                std::string::npos)
+          << failed.message();
       healthy = true;
       const Result<RunSummary> resumed = resume_run(at(name), threads, {});
       healthy = false;
@@ -229,6 +232,73 @@ TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
                 json(id + "_whole/ledger_line.json")["result"]);
     }
   }
+}
+
+std::string bytes_of(const SafetensorsFile& file, const std::string& name) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end()) return "missing";
+  return file.data.substr(found->second.begin, found->second.end - found->second.begin);
+}
+
+// The failure costs no finished iteration: the checkpoint is that of a run that stopped there.
+TEST_F(Runs, WithoutSavedStateAFailedBlockSavesTheLastIteration) {
+  Overrides keys{{"norm_obs", "true"}, {"norm_reward", "true"}, {"recurrent", "mingru"}};
+  keys.push_back({"num_minibatches", "1"});
+  for (const bool whole : {false, true}) {
+    const std::string id = whole ? "FailsUnsavedWhole-v0" : "FailsUnsaved-v0";
+    register_simulator(id, [=](auto inner) {
+      return std::make_unique<Failing>(std::make_unique<Unsaved>(std::move(inner), id, true), id,
+                                       57, whole, false);  // in the fifth iteration
+    });
+    const Config config = simulated_config(id, keys);
+    ASSERT_TRUE(start_run(config, at(id + "_stopped"), 1, stop_after(4)).ok());
+    RunHooks hooks;
+    std::string folder;
+    std::int64_t saved = 0;
+    hooks.on_end = [&](const std::string& dir, std::int64_t step) {
+      folder = dir;
+      saved = step;
+    };
+    const Status failed = start_run(config, at(id), 2, hooks).status();
+    EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+    EXPECT_NE(failed.message().find("a resume continues from its step 1,924"), std::string::npos)
+        << failed.message();
+    EXPECT_EQ(folder, at(id));
+    EXPECT_EQ(saved, 1924);
+    const std::string file = "/checkpoints/iteration_0000000004.safetensors";
+    const Result<SafetensorsFile> got = read_safetensors(at(id) + file),
+                                  expected = read_safetensors(at(id + "_stopped") + file);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    ASSERT_TRUE(expected.ok());
+    EXPECT_EQ(got.value().tensors.size(), expected.value().tensors.size());
+    for (const auto& [name, entry] : expected.value().tensors) {
+      const std::string now = bytes_of(got.value(), name), then = bytes_of(expected.value(), name);
+      // States of a recurrent network belong to the lost episodes.
+      EXPECT_TRUE(now == (name == "states" ? std::string(then.size(), '\0') : then)) << name;
+    }
+    EXPECT_TRUE(resume_run(at(id), 1, hooks).ok());
+    EXPECT_EQ(saved, config.total_timesteps);
+  }
+}
+
+TEST(FailedBlocks, AreFollowedByNewEpisodesWhereStateIsNotSaved) {
+  const Config config = simulated_config("CartPole-v1");
+  const auto failing = [&](bool saves_state) {
+    return trainer_on(config, std::make_unique<Failing>(
+                                  std::make_unique<Unsaved>(envs_of(config), config.env_id, true),
+                                  config.env_id, 20, false, saves_state));
+  };
+  const std::unique_ptr<Trainer> unsaved = failing(false), saved = failing(true);
+  Unsaved::seeds().clear();
+  for (Trainer* trainer : {unsaved.get(), saved.get()}) {
+    ASSERT_TRUE(trainer->iterate().ok());
+    EXPECT_FALSE(trainer->iterate().ok());
+    EXPECT_EQ(trainer->has_whole_state(), trainer == unsaved.get());
+    EXPECT_EQ(trainer->clock().iteration, 1);
+  }
+  ASSERT_TRUE(unsaved->iterate().ok());
+  EXPECT_EQ(unsaved->report().iteration, 2);
+  EXPECT_EQ(Unsaved::seeds().size(), 1u);
 }
 
 TEST_F(Runs, AFailedStepEndsAnEvaluation) {
@@ -284,7 +354,7 @@ TEST(NonFiniteNumbers, EndAnEvaluationForAnyNumberOfThreads) {
       for (const int threads : {1, 2, 5}) {
         const Status status = evaluate_policy(trainer->policy(), {80, 1, threads}).status();
         if (words.empty()) EXPECT_TRUE(status.ok()) << status.message();
-        if (!words.empty()) expect_not_finite(status, words);
+        if (!words.empty()) expect_not_finite(status, id + ": " + words);
       }
     }
   }
