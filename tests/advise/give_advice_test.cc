@@ -47,7 +47,8 @@ struct Levers {
     state.light = static_cast<std::int32_t>(random.below(16));
   }
   static StepResult step(const Params&, State& state, const float* action, Random&) {
-    return {action[0] == static_cast<float>(state.light * 7 % 16 / 4) ? 1.0 : 0.0, 1};
+    const int rewarded = state.light * 7 % 16 / 4;
+    return {action[0] == static_cast<float>(rewarded) ? 1.0 : 0.0, 1};
   }
   static void observe(const Params&, const State& state, float* out) {
     out[0] = static_cast<float>(state.light);

@@ -229,7 +229,7 @@ TEST(LaboratoryPlan, ShapesHaveOneBatch) {
   EXPECT_EQ(laboratory_shapes(1024, 100).size(), 4U) << "100 does not divide it";
 }
 
-GradientEvidence by_steps(std::vector<std::pair<double, double>> cosines_and_batches) {
+GradientEvidence by_steps(const std::vector<std::pair<double, double>>& cosines_and_batches) {
   GradientEvidence gradient;
   int T = 4;
   for (const auto& [cosine, batch] : cosines_and_batches) {
