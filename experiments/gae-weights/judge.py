@@ -128,7 +128,7 @@ def verdicts(pairs, arms):
         if arms[task, BLOCKS[-1], NORMALISED].best_label[0]
         < arms[task, BLOCKS[-1], GEOMETRIC].best_label[0]
     ]  # fmt: skip
-    told = called(last, ["better", "lower"])
+    apart = called(last, ["better", "lower"])
     judged = [
         (1, "normalised is better, of 12", len(better), bool(better)),
         (2, "lambda .95, 256x4: tasks on which normalised is lower", len(short_lower),
@@ -136,7 +136,7 @@ def verdicts(pairs, arms):
         (3, "normalised: tasks on which 256x4 is lower than 4x256 or 16x64", len(felt), not felt),
         (4, "256x4: tasks on which the best lambda of normalised is below", len(below),
          bool(below)),
-        (5, "by last policies: told apart, of 12", len(told), bool(told)),
+        (5, "by last policies: told apart, of 12", len(apart), bool(apart)),
     ]  # fmt: skip
     for number, what, value, refuted in judged:
         few = f"not judged: {seeds} seeds, {LEAST_SEEDS} needed"

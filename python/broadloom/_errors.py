@@ -1,4 +1,4 @@
-"""Errors with a kind. That of broadloom.Error is invalid_config, unless it is set."""
+"""Errors with a kind, which is invalid_config for a broadloom.Error unless it is set."""
 
 import os
 
