@@ -16,8 +16,9 @@ import weakref
 import numpy as np
 
 from ._arrays import numpy_of
+from ._checks import MOST_STEPS
 from ._kind import USUAL_KEYS, Kind
-from ._probe import MOST_STEPS, SUCCESS_KEYS, time_limit
+from ._probe import SUCCESS_KEYS, time_limit
 from ._robots import adapted
 
 
