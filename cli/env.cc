@@ -144,6 +144,7 @@ constexpr const char* kSourceHelp = "Environment, such as CartPole-v1, or a conf
 struct NamedEnv {
   std::string id;
   Overrides options;
+  int max_episode_steps = 0;  // of the config; 0: the environment's own
 };
 
 // The environment of an id or a config, with the options of config and flags. Refuses what `train`
@@ -160,7 +161,7 @@ Result<NamedEnv> named_env(const std::string& source, const Context& context) {
   for (const auto& [key, text] : settings.value().all) {
     if (is_env_option(key)) BROADLOOM_TRY(set_config(own, key, text));
   }
-  return NamedEnv{config.value().env_id, own.env_options};
+  return NamedEnv{config.value().env_id, own.env_options, config.value().max_episode_steps};
 }
 
 void print_options(const std::vector<FieldInfo>& options) {
@@ -213,8 +214,10 @@ void print_spec(const EnvSpec& spec) {
 int show(const EnvCommand& command, const Context& context) {
   const Result<NamedEnv> env = named_env(command.source, context);
   if (!env.ok()) return report_error(env.status(), command.json);
-  const Result<EnvSpec> spec = env_spec(env.value().id, env.value().options);
+  Result<EnvSpec> spec = env_spec(env.value().id, env.value().options);
   if (!spec.ok()) return report_error(spec.status(), command.json);
+  const int limit = env.value().max_episode_steps;
+  if (limit > 0) spec.value().max_episode_steps = limit;
   const Result<std::vector<FieldInfo>> options =
       list_env_options(env.value().id, env.value().options);
   if (!options.ok()) return report_error(options.status(), command.json);
@@ -242,6 +245,7 @@ int bench(const EnvCommand& command, const Context& context) {
   const std::string& id = env.value().id;
   BenchOptions options = command.bench;
   options.threads = std::min(resolve_threads(options.threads), options.num_envs);
+  options.max_episode_steps = env.value().max_episode_steps;
   ShareLine line(false);
   options.on_share = [&](double share) { line.show_rest(fmt::format("{} stepped", id), share); };
   const Result<BenchResult> result = bench_env(id, env.value().options, options);

@@ -138,6 +138,7 @@ Result<BenchResult> bench_env(const std::string& id, const Overrides& env_option
   VecEnvOptions vec_options;
   vec_options.num_envs = options.num_envs;
   vec_options.seed = options.seed;
+  vec_options.max_episode_steps = options.max_episode_steps;
   Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, env_options, vec_options);
   if (!env.ok()) return env.status();
   std::vector<Lane> lanes = make_lanes(*env.value(), options);

@@ -13,6 +13,7 @@ namespace broadloom::cli {
 struct BenchOptions {
   int num_envs = 64;
   int num_steps = 10000;
+  int max_episode_steps = 0;  // 0: the environment's own time limit
   std::uint64_t seed = 1;
   int threads = 0;
   std::string isa = "auto";  // as set_isa() takes it

@@ -128,13 +128,11 @@ void add_study_flags(Command app, const Context& context, StudyFlags& flags) {
   app.add_flag("--ladder", flags.ladder, "All shapes N x T = batch with powers of two")
       .group(kGroup);
   text("--shapes", flags.shapes, "NxT,...", "These shapes").delimiter(',');
-  const Option doubled =
-      text("--doubled", flags.doubled, "NxT,...",
-           "Each of these shapes, once more with N doubled, and once more with T doubled")
-          .delimiter(',');
+  text("--doubled", flags.doubled, "NxT,...",
+       "Each of these shapes, once more with N doubled, and once more with T doubled")
+      .delimiter(',');
   text("--doublings", flags.doublings, "INT", "Number of doublings by --doubled (default 1)")
-      .range(1, 20)
-      .needs(doubled);
+      .range(1, 20);
   text("--max_envs", flags.max_envs, "INT", "N = 1, 2, 4, ... up to this, at num_steps")
       .range(1, 1 << 20);
   text("--match", flags.match, "WORD",

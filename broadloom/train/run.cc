@@ -153,10 +153,12 @@ Status with_resume_advice(const Status& status, const Trainer& trainer, const Ru
   if (status.ok() || (status.kind() == ErrorKind::kNumeric && !trainer.has_whole_state())) {
     return status;
   }
+  std::string_view message = status.message();
+  if (message.ends_with('.')) message.remove_suffix(1);
   return {status.kind(),
           fmt::format("{}. What was saved of '{}' stays saved, and a resume continues from its "
                       "step {}",
-                      status.message(), folder.dir(), with_commas(saved))};
+                      message, folder.dir(), with_commas(saved))};
 }
 
 // A run that is ready to train. Holds the lock until the run ends.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/env/tasks/registry.h"
 
 namespace broadloom {
 namespace {
@@ -52,13 +53,21 @@ Status check_options(const AdviceOptions& options) {
   return {};
 }
 
-// A file that is older than a key has that key's default.
+// A file that is older than a key has that key's default. An option of the environment that is not
+// set has its default.
 Status check_known_speeds(const KnownSpeeds& known, const Config& base) {
   if (known.speeds.empty()) return {};
   static const Overrides kDefaults = to_overrides(Config{});
   std::map<std::string, std::string> theirs(kDefaults.begin(), kDefaults.end());
-  for (const auto& [key, text] : known.config) theirs[key] = text;
   Overrides ours = to_overrides(base);  // in order, the environment first
+  const Result<std::vector<FieldInfo>> options = list_env_options(base.env_id, base.env_options);
+  if (!options.ok()) return options.status();
+  for (const FieldInfo& option : options.value()) {
+    const std::string key = "env." + option.name;
+    theirs[key] = option.default_text;
+    if (!contains(ours, key)) ours.emplace_back(key, option.default_text);
+  }
+  for (const auto& [key, text] : known.config) theirs[key] = text;
   for (const auto& [key, text] : known.config) {
     if (!contains(ours, key)) ours.emplace_back(key, "");
   }

@@ -44,7 +44,7 @@ struct AdviceOptions {
 Status check_options(const AdviceOptions& options);
 
 // kMismatch if the known speeds are of another task or of other settings than `base`. Settings that
-// candidates choose, and those without an effect on speed, may differ.
+// candidates choose, learning_rate and memory_limit may differ.
 Status check_known_speeds(const KnownSpeeds& known, const Config& base);
 
 }  // namespace broadloom

@@ -186,7 +186,9 @@ TEST(Speeds, OfAnotherTaskOrOtherSettingsAreRefused) {
   EXPECT_NE(message({{"hidden_sizes", "512,512"}}).find("hidden_sizes = 64,64, but here it is 512"),
             std::string::npos);
   EXPECT_NE(message({{"env_id", "Acrobot-v1"}}).find("env_id = CartPole-v1"), std::string::npos);
-  EXPECT_NE(message({{"env.gravity", "5"}}).find("env.gravity"), std::string::npos);
+  EXPECT_NE(message({{"env.gravity", "5"}}).find("env.gravity = 9.8, but here it is 5"),
+            std::string::npos);
+  EXPECT_EQ(message({{"env.gravity", "9.8"}}), "");
   EXPECT_NE(message({{"isa", "exact"}}).find("isa"), std::string::npos);
 }
 

@@ -395,6 +395,11 @@ class CommandLine(ProgramTest):
         self.assertEqual(shown["id"], "FrozenLake-v1")
         lake = ("lake.toml", "--num_steps", "9", "--threads", "1", "--json")
         self.assertEqual(self.object_of("env", "bench", *lake)["env_id"], "FrozenLake-v1")
+        self.write("short.toml", "env_id = 'Pendulum-v1'\nmax_episode_steps = 5\n")
+        shown = self.object_of("env", "show", "short.toml", "--json")
+        self.assertEqual(shown["max_episode_steps"], 5)
+        short = ("short.toml", "--num_envs", "2", "--num_steps", "10", "--json")
+        self.assertEqual(self.object_of("env", "bench", *short)["episodes"], 4)
 
     def test_environments_are_refused_as_train_refuses_them(self):
         self.write("idle.toml", "env_id = 'CartPole-v1'\n[disturb]\npush_steps = 3\n")

@@ -130,7 +130,7 @@ class Signals(ProgramTest):
         return code, text
 
     def test_a_stopped_rerun_is_completed_by_a_resume(self):
-        steps = ["--env_id", "CartPole-v1", "--total_timesteps", "300000"]
+        steps = ["--env_id", "CartPole-v1", "--total_timesteps", "600000"]
         self.assertEqual(self.run_program("train", *steps, "--out", "a", "--quiet").returncode, 0)
         process = subprocess.Popen(
             [PROGRAM, "rerun", "a", "--out", "again"],

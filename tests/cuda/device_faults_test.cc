@@ -47,7 +47,8 @@ TEST_F(DeviceFaults, FailsLikeTheCpu) {
   EXPECT_EQ(of_host.kind(), ErrorKind::kNumeric);
   EXPECT_EQ(without_signs(of_device.message()), without_signs(of_host.message()));
   EXPECT_TRUE(std::equal(before.begin(), before.end(), device->params()));
-  EXPECT_EQ(device->iterate().message(), of_device.message());
+  // The device reports it again where the next block is collected, which names the environment.
+  EXPECT_EQ(device->iterate().message(), "CartPole-v1: " + of_device.message());
   EXPECT_EQ(device->capture().message(), of_device.message());  // its moments are NaN
   const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
   copy_state(*whole, *device);
@@ -81,7 +82,8 @@ TEST_F(DeviceFaults, NamesTheEnvironmentThatIsNotFinite) {
       const Status status = same_failure(config, [&](Trainer& trainer) {
         static_cast<double*>(tensor_of(trainer, "envs.state1").data)[5] = speed;
       });
-      EXPECT_EQ(status.message().find("observation of environment 5 is not finite at its step 0"),
+      EXPECT_EQ(status.message().find(
+                    "Pendulum-v1: observation of environment 5 is not finite at its step 0"),
                 0u)
           << status.message();
     }

@@ -449,7 +449,9 @@ class Study(unittest.TestCase):
         self.assertEqual(run("study", file, *none).returncode, 0)
         self.refused(2, ["adjust: got epochs"], file, *none, "--adjust", "epochs")
         self.refused(2, ["reference: got 4x64"], file, *none, "--reference", "4x64")
-        self.refused(2, ["--doublings", "--doubled"], file, "--doublings", "2", "--plan")
+        self.refused(2, ["doublings 2", "doubled"], file, "--doublings", "2", "--plan")
+        file.write_text(STUDY.replace("batch = 256", 'doubled = ["4x64"]').split("list =")[0])
+        self.assertEqual(run("study", file, "--doublings", "2", "--plan").returncode, 0)
 
     def test_of_a_large_plan_the_beginning_is_printed(self):
         rates = ",".join(f"{i}e-4" for i in range(1, 31))
