@@ -135,8 +135,8 @@ TEST(PackedRows, RefuseWhatAreNoBytes) {
   ASSERT_TRUE(register_environment<Faulty<true>>("Nans-v0").ok());
   EXPECT_EQ(fault_of("Halves-v0"),
             "Halves-v0: observation 'image' of environment 0 is 0.5 at its step 3; expected whole "
-            "numbers from 0 to 255, as its group has bytes. Correct observe(), or declare the group "
-            "as float32.");
+            "numbers from 0 to 255, as its group has bytes. Correct observe(), or declare the "
+            "group as float32.");
   EXPECT_NE(fault_of("Nans-v0").find("observation 'state' of environment 0 is not finite"),
             std::string::npos);
 }
