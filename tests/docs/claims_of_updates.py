@@ -56,9 +56,18 @@ def long_budgets():
     holds(better("Pendulum-v1", 3_000_000) and not better("Pendulum-v1", 2_000_000), pairs)
     large = [one for (_, other, _), one in pairs.items() if other == "512x32"]
     holds(len(large) == 27 and all(one["other is"] != "better" for one in large), large)
+    games = {
+        int(one["budget"]): one["other is"]
+        for one in rows(
+            "experiments/long-budgets/results/games_pairs.csv",
+            metric="half", game="MinAtar/Breakout-v1", other="512x32",
+        )
+    }  # fmt: skip
+    holds(games.pop(500_000) == "no difference found" and len(games) == 6, games)
+    holds(set(games.values()) == {"better"} and min(games) == 1_000_000, games)
     return (
-        "At constant rates 2,048 samples beat 256 on Acrobot from 1.5 M steps on, and on Pendulum "
-        "at 3 M. Blocks of 16,384 do so on no task."
+        "At constant rates 2,048 samples beat 256 on Acrobot from 1.5 M steps on and on Pendulum "
+        "at 3 M. On MinAtar's Breakout 16,384 do, from 1 M on."
     )
 
 
