@@ -190,7 +190,11 @@ def train(
         env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **texts_of(settings)}
-        with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
+        with (
+            _refusals(),
+            calls_of(quiet, on_iteration, sinks) as calls,
+            _without_lists(),
+        ):
             summary = _core.train(
                 keys,
                 str(out or ""),
@@ -320,7 +324,7 @@ def resume(
         "stop_at_return": stop_at_return,
     }
     changed = texts_of(replaced)
-    with calls_of(quiet, on_iteration, sinks) as calls:
+    with _refusals(), calls_of(quiet, on_iteration, sinks) as calls:
         summary = _core.resume(
             os.fspath(run),
             total_timesteps or 0,

@@ -233,9 +233,39 @@ class CallsTest(unittest.TestCase):
         def fail():
             raise ValueError("the user's own")
 
-        with self.assertRaises(ValueError) as raised:
-            broadloom.register("Users-v0", fail)
-        self.assertNotIsInstance(raised.exception, broadloom.Error)
+        def wants(what):
+            return gymnasium.make(what)
+
+        for kind, call in (
+            (ValueError, lambda: broadloom.register("Users-v0", fail)),
+            (TypeError, lambda: broadloom.train(wants, **SMALL)),
+            (TypeError, lambda: broadloom.train(wants, env_kwargs={"size": 5}, **SMALL)),
+            (
+                TypeError,
+                lambda: broadloom.train(
+                    "CartPole-v1", out=out("callless"), on_iteration=lambda: None, **SMALL
+                ),
+            ),
+        ):
+            with self.assertRaises(kind) as raised:
+                call()
+            self.assertNotIsInstance(raised.exception, broadloom.Error)
+
+    def test_refusals_within_a_run_are_errors_with_a_kind(self):
+        def limited():
+            return gymnasium.make("CartPole-v1")
+
+        with self.assertRaisesRegex(ValueError, "which a TimeLimit ends after 500") as refused:
+            broadloom.train(limited, name="T3-v0", max_episode_steps=600, **SMALL)
+        self.assertIsInstance(refused.exception, broadloom.Error)
+        self.assertEqual(refused.exception.kind, "invalid_config")
+        run = broadloom.train(
+            limited, name="T3-v0", out=out("shrunk"), lr_schedule="constant", **SMALL
+        )
+        broadloom.register("T3-v0", lambda num_envs: cart_pole_same_step(2), max_episode_steps=500)
+        with self.assertRaisesRegex(ValueError, "T3-v0: got 2 environments") as refused:
+            broadloom.resume(run, more_timesteps=128, quiet=True)
+        self.assertIsInstance(refused.exception, broadloom.Error)
 
     def test_callbacks_that_raise_end_the_run(self):
         def fail(progress):
