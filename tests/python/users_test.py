@@ -341,7 +341,7 @@ class IdsTest(unittest.TestCase):
         for name, values, expected in (
             ("max_episode_steps", (-5, 2.5, True, "9", arrays), "an integer of at least 0"),
             ("num_envs", (0, -1, 2.5, True, "3", 2**21, arrays), "an integer of at least 1"),
-            ("vectorization", ("threads", None, np.array(["sync", "async"])), "'sync' or 'async'"),
+            ("vectorization", ("threads", 5, np.array(["sync", "async"])), "'sync' or 'async'"),
             ("observation_keys", (5, (3, "x"), (("a", 5), "b"), "", [], ("a", "b", "c"),
                                   (arrays, "b")), r"a key, or \(policy's, critic's\)"),
             ("env_kwargs", (5, {3: 4}, arrays), "a dict"),
