@@ -69,7 +69,8 @@ class EnvMaker:
 
     def __init__(self, source, env_kwargs, wrappers):
         """source: the id, or the function."""
-        self.source, self.kwargs, self.wrappers = source, dict(env_kwargs or {}), tuple(wrappers or ())
+        self.source, self.kwargs = source, dict(env_kwargs or {})
+        self.wrappers = tuple(wrappers or ())
         self.__name__ = getattr(source, "__name__", type(source).__name__)
 
     def __call__(self, max_episode_steps=0):
