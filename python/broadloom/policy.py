@@ -295,13 +295,13 @@ class Policy:
             rows = known[name]
             known[name] = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
         # (1,) may be a scalar or a row of one, so another group tells where there is one.
-        told = next((name for name in read if name not in scalar), read[0])
-        first, shape = known[told], shapes[told]
+        teller = next((name for name in read if name not in scalar), read[0])
+        first, shape = known[teller], shapes[teller]
         one = first.ndim == 0 or first.shape == shape
         if not one and first.shape[1:] != shape and (first.ndim, shape) != (1, (1,)):
             expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
             raise ValueError(
-                f"observations: group '{told}': got an array of shape {first.shape}, expected "
+                f"observations: group '{teller}': got an array of shape {first.shape}, expected "
                 f"{expected}"
             )
         known = {name: array[None] if one else array for name, array in known.items()}
