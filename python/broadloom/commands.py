@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import error_of
-from .training import answer, flags_of, text_of
+from .training import answer, flags_of, refuse_none_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -220,7 +220,7 @@ def _toml(table):
 def _toml_pairs(table):
     """None means a key that is left out."""
     return [
-        f"{json.dumps(key)} = {_toml_value(value)}"
+        f"{json.dumps(key)} = {_toml_value(refuse_none_in(value, key))}"
         for key, value in table.items()
         if value is not None
     ]

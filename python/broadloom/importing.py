@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import check_finite
-from .training import identified, text_of
+from .training import identified, texts_of
 
 if TYPE_CHECKING:
     from ._types import EnvSource, StrPath
@@ -61,8 +61,7 @@ def import_policy(
     ):  # VecNormalize starts with the statistics of Gymnasium's wrappers
         keys.setdefault("normaliser", "gymnasium")
     with identified(env, name, "sync", observation_keys, config.get("num_envs")) as env_id:
-        texts = {key: text_of(value) for key, value in {"env_id": env_id, **keys}.items()}
-        _core.write_checkpoint(texts, arrays, os.fspath(out))
+        _core.write_checkpoint(texts_of({"env_id": env_id, **keys}), arrays, os.fspath(out))
     return os.fspath(out)
 
 

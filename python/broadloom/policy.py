@@ -24,11 +24,12 @@ class Policy:
     """The policy of a run (its newest checkpoint) or of a checkpoint file, with its normaliser.
 
     It needs no environment, and may be pickled, copied and called from several threads. Computes
-    in float32. observations: [n, ...] as the environment gives them, or a single one: arrays of
-    any dtype whose numbers the space can hold, and PyTorch's tensors. Images have their channels
-    first, if the environment's have, or last. A dict or tuple, also within another one, needs only
-    the keys or groups that the policy reads; in place of a dict of one such key, its array will do.
-    Discrete observations and actions count from the space's start.
+    in float32. observations: [n, ...] as the environment gives them, or a single one: arrays,
+    data frames, or PyTorch's tensors. Images and choices may have any integer dtype, others any
+    number that the space can hold. Images have their channels first, if the environment's have, or
+    last. A dict or tuple, also within another one, needs only the keys or groups that the policy
+    reads; in place of a dict of one such key, its array will do. Discrete observations and actions
+    count from the space's start.
 
     A recurrent policy (`state_size` > 0) also takes and returns the `state` of its cells, an array
     [n, state_size]; None is the state before an episode's first step. Begin a new episode of row i
@@ -108,8 +109,8 @@ class Policy:
                 "leave "
                 "rng out for the best action, or explore with evaluate(actions='sampled')"
             )
-        if action_masks is None and hasattr(observations, "items"):
-            action_masks = observations.get(_masks.KEY)
+        if action_masks is None and spaces.is_dict(observations):
+            action_masks = dict(observations.items()).get(_masks.KEY)
         rows, one = self._rows(observations)
         outputs, _, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
         structure = _nested.structure_of(self._action)
@@ -267,7 +268,7 @@ class Policy:
 
     def _group_rows(self, observations):
         """(rows of a space with groups, whether it was one observation)."""
-        if not hasattr(observations, "items") and not isinstance(observations, tuple):
+        if not spaces.is_dict(observations) and not isinstance(observations, tuple):
             raise TypeError(
                 f"observations: got a {type(observations).__name__}, expected a dict or tuple of "
                 f"arrays, as of the space {self.observation_space}"
@@ -279,21 +280,28 @@ class Policy:
                 f"observations: got the groups {', '.join(map(repr, arrays))}, expected the group "
                 f"'{missing[0]}', which the policy reads"
             )
+        scalar = self._given.get("scalar", ())
         shapes = {
-            group["name"]: () if group["dtype"] == "int64" else tuple(group["shape"])
+            group["name"]: ()
+            if group["dtype"] == "int64" or group["name"] in scalar
+            else tuple(group["shape"])
             for group in self._space["groups"]
         }
         known = {name: numpy_of(arrays[name]) for name in shapes if name in arrays}
         for name in self._given.get("channels_first", ()):
             known[name] = _channels_last(known[name], shapes[name]) if name in known else None
         known = {name: array for name, array in known.items() if array is not None}
-        first = known[read[0]]
-        shape = shapes[read[0]]
+        for name in {*scalar} & {*known}:  # [n, 1] are n numbers
+            rows = known[name]
+            known[name] = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
+        # (1,) may be a scalar or a row of one, so another group tells where there is one.
+        teller = next((name for name in read if name not in scalar), read[0])
+        first, shape = known[teller], shapes[teller]
         one = first.ndim == 0 or first.shape == shape
         if not one and first.shape[1:] != shape and (first.ndim, shape) != (1, (1,)):
             expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
             raise ValueError(
-                f"observations: group '{read[0]}': got an array of shape {first.shape}, expected "
+                f"observations: group '{teller}': got an array of shape {first.shape}, expected "
                 f"{expected}"
             )
         known = {name: array[None] if one else array for name, array in known.items()}
@@ -330,8 +338,8 @@ class Policy:
     def _rows(self, observations):
         if self._space.get("groups"):
             return self._group_rows(observations)
-        if hasattr(observations, "items"):
-            observations = self._of_keys(observations)
+        if spaces.is_dict(observations):
+            observations = self._of_keys(dict(observations.items()))
         discrete = self._space["kind"] == "discrete"
         dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
         array = numpy_of(observations)

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _core
 from ._errors import error_of
-from .training import text_of
+from .training import refuse_none_in, text_of
 
 _OWN_AXES = ("grid", "shapes", "variants", "sampler", "tuned")
 _WHOLE_STUDIES = ("plan", "part", "runs", "launcher", "grid", "shapes", "doubled", "tuned")
@@ -108,6 +108,7 @@ def _distributions(optuna, space):
     out = {}
     for key, values in space.items():
         if isinstance(values, (list, tuple)):
+            refuse_none_in(values, key)
             values = optuna.distributions.CategoricalDistribution(tuple(values))
         if not isinstance(values, optuna.distributions.BaseDistribution):
             raise _core.Error(

@@ -69,7 +69,8 @@ class EnvMaker:
 
     def __init__(self, source, env_kwargs, wrappers):
         """source: the id, or the function."""
-        self.source, self.kwargs, self.wrappers = source, dict(env_kwargs or {}), tuple(wrappers)
+        self.source, self.kwargs = source, dict(env_kwargs or {})
+        self.wrappers = tuple(wrappers or ())
         self.__name__ = getattr(source, "__name__", type(source).__name__)
 
     def __call__(self, max_episode_steps=0):
@@ -381,28 +382,34 @@ def _single(name, function, limit):
                 f"{name}: got {got} as {side}, expected one of gymnasium.spaces, set in the class "
                 "or in __init__()"
             )
-    own = _own_limit(env)
-    if not limit or limit == own:
+    kept = _kept_limit(env)
+    if not limit or limit == kept:
         return env
-    if 0 < own < limit:
+    if 0 < kept < limit:
         raise ValueError(
-            f"max_episode_steps: got {limit} with environments of {name}, which end after {own} "
-            f"steps by themselves; expected at most {own}, or a function that makes them with "
+            f"max_episode_steps: got {limit} with environments of {name}, which a TimeLimit ends "
+            f"after {kept} steps; expected at most {kept}, or a function that makes them with "
             f"another limit: gymnasium.make(..., max_episode_steps={limit})"
         )
     return gymnasium.wrappers.TimeLimit(env, limit)
 
 
 def _own_limit(env):
-    """The time limit of a single environment; 0: none is known."""
+    """The time limit that a single environment keeps or names; 0: none is known."""
+    return min(filter(None, (time_limit(env), _kept_limit(env))), default=0)
+
+
+def _kept_limit(env):
+    """The smallest limit of its TimeLimit wrappers; 0: it has none. A limit that an environment
+    only names, in its spec or as max_episode_length, may end no episode."""
     import gymnasium
 
-    limits, inner = [time_limit(env)], env
-    while isinstance(inner, gymnasium.Wrapper):
-        if isinstance(inner, gymnasium.wrappers.TimeLimit):
-            limits.append(inner._max_episode_steps)
-        inner = inner.env
-    return min(filter(None, limits), default=0)
+    limits = []
+    while isinstance(env, gymnasium.Wrapper):
+        if isinstance(env, gymnasium.wrappers.TimeLimit):
+            limits.append(env._max_episode_steps)
+        env = env.env
+    return min(limits, default=0)
 
 
 def _check_new(name, env, made):

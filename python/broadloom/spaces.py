@@ -6,8 +6,8 @@ flat lists. Nested actions are rows: {"kind": "hybrid", "choices", "low", "high"
 kind may have a "structure" (_nested.py).
 
 An observation may have "given", JSON of how the environment gives it: {"keys": [...]}, the keys of
-a Dict that the policy reads; "scalar", of a Box of shape (); "channels_first", true or a list of
-groups.
+a Dict that the policy reads; "scalar", of a Box of shape (), and "channels_first": each true or a
+list of groups.
 
 Observations that are a Dict or Tuple are a box with "groups": [{"name", "shape", "dtype",
 "full_scale", "start"}]. Its rows hold the groups' numbers as floats, one after the other. A group
@@ -15,6 +15,7 @@ of "int64" is a Discrete space, one-hot in rows."""
 
 import json
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -101,13 +102,18 @@ def rows_at(rows, path):
     return rows
 
 
+def is_dict(observations):
+    """Whether they are a dict, or like one as TensorDict. Data frames are arrays."""
+    is_like = hasattr(observations, "keys") and not hasattr(observations, "__array__")
+    return is_like or isinstance(observations, Mapping)
+
+
 def arrays_of(observations, prefix=()):
     """The arrays of a dict or tuple by names of groups."""
-    is_dict = hasattr(observations, "items")
     arrays = {}
-    for key, part in observations.items() if is_dict else enumerate(observations):
+    for key, part in observations.items() if is_dict(observations) else enumerate(observations):
         path = (*prefix, key)
-        if hasattr(part, "items") or isinstance(part, tuple):
+        if is_dict(part) or isinstance(part, tuple):
             arrays.update(arrays_of(part, path))
         else:
             arrays[group_name(path)] = part
@@ -174,8 +180,14 @@ def how_given(observation, keys, form):
     first = [group["name"] for group in form.get("groups", ()) if group["channels_first"]]
     if form.get("channels_first") or first:
         given["channels_first"] = first or True
-    if form["kind"] == "box" and getattr(observation, "shape", None) == ():
-        given["scalar"] = True
+    if form.get("groups"):
+        parts = {group_name(path): part for path, part in parts_of(observation)}
+        names = [group["name"] for group in form["groups"] if group["dtype"] != "int64"]
+        scalar = [name for name in names if parts[name].shape == ()]
+    else:
+        scalar = form["kind"] == "box" and getattr(observation, "shape", None) == ()
+    if scalar:
+        given["scalar"] = scalar
     return {"given": json.dumps(given)} if given else {}
 
 

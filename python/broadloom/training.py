@@ -129,16 +129,16 @@ def train(
     out: StrPath | None = None,
     threads: int | None = 0,
     ledger: StrPath | None = "",
-    quiet: bool = False,
+    quiet: bool | None = False,
     on_iteration: OnIteration | None = None,
-    sinks: Sinks = (),
+    sinks: Sinks | None = (),
     name: str | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
-    wrappers: Sequence[Callable[[Any], Any]] = (),
-    vectorization: Vectorization = "sync",
-    observation_keys: ObservationKeys = ("policy", "critic"),
+    wrappers: Sequence[Callable[[Any], Any]] | None = (),
+    vectorization: Vectorization | None = "sync",
+    observation_keys: ObservationKeys | None = ("policy", "critic"),
     init: StrPath | None = None,
-    init_optimizer: bool = False,
+    init_optimizer: bool | None = False,
     panel: StrPath | None = None,
     **config: Unpack[ConfigKeys],
 ) -> Run:
@@ -160,7 +160,7 @@ def train(
         environment is python/<id>, and the run records both in words only. For ids of ALE,
         env_kwargs are AtariVectorEnv's, and there are no wrappers.
     config: keys of the config, such as num_envs=16 or norm_obs=True;
-        `python -m broadloom train --help` lists them. None is a key that is left out.
+        `python -m broadloom train --help` lists them. None is a key or keyword that is left out.
     out: the run's folder, which must be new.
     threads: 0 for all cores. Results do not depend on it.
     on_iteration: called with a Progress, a dict, after each iteration. If it returns False, the run
@@ -179,7 +179,11 @@ def train(
     which broadloom.resume() goes on. If environments save their state (JAX, MuJoCo Warp) and fail
     within an iteration, the last checkpoint remains (checkpoint_interval)."""
     threads = 0 if threads is None else threads
+    vectorization = "sync" if vectorization is None else vectorization
+    observation_keys = _USUAL_KEYS if observation_keys is None else observation_keys
     _check_calls(threads, on_iteration)
+    if not is_one_of(init_optimizer, (True, False, None)):
+        raise _invalid(f"init_optimizer: got {init_optimizer!r}, expected True or False")
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
     _check_source(name, env_kwargs, wrappers, vectorization, observation_keys)
@@ -190,14 +194,18 @@ def train(
         env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **texts_of(settings)}
-        with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
+        with (
+            _refusals(),
+            calls_of(quiet, on_iteration, sinks) as calls,
+            _without_lists(),
+        ):
             summary = _core.train(
                 keys,
                 str(out or ""),
                 threads,
                 os.fspath(ledger or ""),
                 os.fspath(init or ""),
-                init_optimizer,
+                bool(init_optimizer),
                 os.fspath(panel or ""),
                 *calls.all,
             )
@@ -305,7 +313,7 @@ def resume(
     ledger: StrPath | None = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
-    sinks: Sinks = (),
+    sinks: Sinks | None = (),
 ) -> Run:
     """Resumes a run, or makes it longer with total_timesteps or more_timesteps.
 
@@ -320,7 +328,7 @@ def resume(
         "stop_at_return": stop_at_return,
     }
     changed = texts_of(replaced)
-    with calls_of(quiet, on_iteration, sinks) as calls:
+    with _refusals(), calls_of(quiet, on_iteration, sinks) as calls:
         summary = _core.resume(
             os.fspath(run),
             total_timesteps or 0,
@@ -339,11 +347,11 @@ def register(
     env: EnvSource,
     *,
     env_kwargs: Mapping[str, Any] | None = None,
-    wrappers: Sequence[Callable[[Any], Any]] = (),
-    vectorization: Vectorization = "sync",
-    observation_keys: ObservationKeys = ("policy", "critic"),
+    wrappers: Sequence[Callable[[Any], Any]] | None = (),
+    vectorization: Vectorization | None = "sync",
+    observation_keys: ObservationKeys | None = ("policy", "critic"),
     max_episode_steps: int | None = 0,
-    num_envs: int = 2,
+    num_envs: int | None = 2,
 ) -> str:
     """Gives environments a name, for train() and every command of main(): those that a function
     makes, or those of an id of Gymnasium.
@@ -359,8 +367,11 @@ def register(
 
     if name is None:
         raise _invalid("name: got None, expected a text such as 'Mine-v0'")
+    vectorization = "sync" if vectorization is None else vectorization
+    observation_keys = _USUAL_KEYS if observation_keys is None else observation_keys
     _check_source(name, env_kwargs, wrappers, vectorization, observation_keys)
     max_episode_steps = 0 if max_episode_steps is None else max_episode_steps
+    num_envs = 2 if num_envs is None else num_envs
     check_count("max_episode_steps", max_episode_steps, 0)
     check_count("num_envs", num_envs, 1, MOST_ENVS)
     env, _ = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys, named=True)
@@ -603,7 +614,24 @@ def flags_of(options):
 
 def texts_of(options):
     """The texts of options. None means one that is left out, as everywhere."""
-    return {key: text_of(value) for key, value in options.items() if value is not None}
+    return {
+        key: text_of(refuse_none_in(value, key))
+        for key, value in options.items()
+        if value is not None
+    }
+
+
+def refuse_none_in(value, key):
+    """The value of a key, unless it is a list with None, which could only mean the whole key."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if item is None:
+                raise _invalid(
+                    f"{key}: got None in the list {value!r}, expected values only; None in place "
+                    "of a list leaves its key out"
+                )
+            refuse_none_in(item, key)
+    return value
 
 
 def text_of(value):

@@ -1,5 +1,6 @@
 """Calls of train() that end early, run in several threads, or run within each other."""
 
+import contextlib
 import json
 import math
 import os
@@ -164,6 +165,8 @@ class CallsTest(unittest.TestCase):
             ("observation_keys", 5, "observation_keys: got 5, expected a key, or"),
             ("vectorization", np.array(["sync", "async"]), "vectorization: got array(['sync'"),
             ("threads", np.array([1, 2]), "threads: got array([1, 2]), expected a whole number"),
+            ("init_optimizer", "no", "init_optimizer: got 'no', expected True or False"),
+            ("group_encoders", ["a", None], "group_encoders: got None in the list ['a', None], ex"),
             ("policy", "MlpPolicy", "unknown keyword 'policy'; did you mean 'hidden_sizes'?"),
         ):
             with self.subTest(key), self.assertRaises(broadloom.Error) as refused:
@@ -193,6 +196,50 @@ class CallsTest(unittest.TestCase):
         base = {"env_id": "CartPole-v1", "target_kl": None, **{k: SMALL[k] for k in SIZES}}
         study = broadloom.Study({"seeds": 1, "base": base, "grid": None}, out=out("none.sqlite"))
         self.assertEqual(study.run(quiet=True)["cells"][0]["finished"], 1)
+
+    def test_every_keyword_may_be_none(self):
+        def plain(mode=None):
+            return gymnasium.make("CartPole-v1", render_mode=mode)
+
+        class Stop(Exception):
+            pass
+
+        def stop(progress):
+            raise Stop
+
+        for key in broadloom.train.__kwdefaults__:
+            with self.subTest(train=key):
+                given = {"name": "None-v0", "out": out(f"none_{key}"), "on_iteration": stop}
+                given |= {"env_kwargs": {"mode": None}, **SMALL, key: None}
+                if key in ("out", "on_iteration"):
+                    given["total_timesteps"] = SMALL["num_envs"] * SMALL["num_steps"]
+                if key == "out":
+                    here = out("none_folder")
+                    here.mkdir()
+                    self.addCleanup(os.chdir, os.getcwd())
+                    os.chdir(here)
+                with open(os.devnull, "w") as silence, contextlib.redirect_stdout(silence):
+                    if key == "on_iteration":
+                        self.assertTrue(broadloom.train(plain, **given).finished)
+                    else:
+                        self.assertRaises(Stop, broadloom.train, plain, **given)
+        for key in broadloom.register.__kwdefaults__:
+            with self.subTest(register=key):
+                name = f"None-{key}-v0"
+                given = {"env_kwargs": {"mode": None}, key: None}
+                self.assertEqual(broadloom.register(name, plain, **given), name)
+
+    def test_none_in_a_list_is_refused(self):
+        base = {"env_id": "CartPole-v1", **{k: SMALL[k] for k in SIZES}}
+        for definition in (
+            {"grid": {"learning_rate": [1e-3, None]}},
+            {"grid": {"hidden_sizes": [[8, 8], [8, None]]}},
+        ):
+            study = broadloom.Study({"seeds": 1, "base": base, **definition}, out=out("no.sqlite"))
+            key = next(iter(definition["grid"]))
+            with self.assertRaisesRegex(broadloom.Error, f"^{key}: got None in the list") as no:
+                study.run(quiet=True)
+            self.assertEqual(no.exception.kind, "invalid_config")
 
     def test_every_refusal_is_an_error_with_a_kind(self):
         def many(num_envs):
@@ -233,9 +280,39 @@ class CallsTest(unittest.TestCase):
         def fail():
             raise ValueError("the user's own")
 
-        with self.assertRaises(ValueError) as raised:
-            broadloom.register("Users-v0", fail)
-        self.assertNotIsInstance(raised.exception, broadloom.Error)
+        def wants(what):
+            return gymnasium.make(what)
+
+        for kind, call in (
+            (ValueError, lambda: broadloom.register("Users-v0", fail)),
+            (TypeError, lambda: broadloom.train(wants, **SMALL)),
+            (TypeError, lambda: broadloom.train(wants, env_kwargs={"size": 5}, **SMALL)),
+            (
+                TypeError,
+                lambda: broadloom.train(
+                    "CartPole-v1", out=out("callless"), on_iteration=lambda: None, **SMALL
+                ),
+            ),
+        ):
+            with self.assertRaises(kind) as raised:
+                call()
+            self.assertNotIsInstance(raised.exception, broadloom.Error)
+
+    def test_refusals_within_a_run_are_errors_with_a_kind(self):
+        def limited():
+            return gymnasium.make("CartPole-v1")
+
+        with self.assertRaisesRegex(ValueError, "which a TimeLimit ends after 500") as refused:
+            broadloom.train(limited, name="T3-v0", max_episode_steps=600, **SMALL)
+        self.assertIsInstance(refused.exception, broadloom.Error)
+        self.assertEqual(refused.exception.kind, "invalid_config")
+        run = broadloom.train(
+            limited, name="T3-v0", out=out("shrunk"), lr_schedule="constant", **SMALL
+        )
+        broadloom.register("T3-v0", lambda num_envs: cart_pole_same_step(2), max_episode_steps=500)
+        with self.assertRaisesRegex(ValueError, "T3-v0: got 2 environments") as refused:
+            broadloom.resume(run, more_timesteps=128, quiet=True)
+        self.assertIsInstance(refused.exception, broadloom.Error)
 
     def test_callbacks_that_raise_end_the_run(self):
         def fail(progress):

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import copy
+import importlib.util
 import json
 import multiprocessing
 import pathlib
@@ -56,6 +57,53 @@ class PolicyTest(unittest.TestCase):
                 chosen = [1] * 3 if name == "masked" else expected.argmax(axis=1)
                 self.assertEqual(policy.act(many).tolist(), list(chosen))
                 self.assertEqual(policy.act(rows[1]), chosen[1])
+                single = gymnasium.vector.utils.concatenate(
+                    space, rows[:1], gymnasium.vector.utils.create_empty_array(space, 1)
+                )
+                np.testing.assert_array_equal(policy.outputs(single)[0], expected[:1])
+                if name == "scalars":  # a scalar is a row of one in the policy's own space
+                    row = policy.observation_space.sample()
+                    self.assertEqual(policy.outputs(row)[0].shape, (2,))
+
+    def test_data_frames_are_arrays_and_tensordicts_are_dicts(self):
+        class Keyed:  # as TensorDict: its iteration and `in` mean rows
+            __iter__ = __contains__ = None
+
+            def __init__(self, arrays):
+                self.keys, self.items = arrays.keys, arrays.items
+
+        class Frame(Keyed):  # as of pandas
+            def __array__(self, dtype=None, copy=None):
+                return np.stack(list(dict(self.items()).values()), axis=1)
+
+        rows = np.float64([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+        policy = broadloom.Policy(trained("framed", "CartPole-v1", total_timesteps=256))
+        frame = Frame(dict(zip("abcd", rows.T, strict=True)))
+        np.testing.assert_array_equal(policy.outputs(frame)[0], policy.outputs(rows)[0])
+        self.assertEqual(policy.act(frame).tolist(), policy.act(rows).tolist())
+        if importlib.util.find_spec("pandas"):
+            import pandas
+
+            frame = pandas.DataFrame(rows)
+            self.assertEqual(policy.act(frame).tolist(), policy.act(rows).tolist())
+            self.assertEqual(policy.act(frame.iloc[0]), policy.act(rows[0]))
+        for name in "keys", "masked", "scalars":
+            space, keys, _ = GIVEN[name]
+            policy = broadloom.Policy(trained(f"keyed_{name}", given(space), **keys))
+            row = given(space)().reset(seed=1)[0]
+            self.assertEqual(policy.act(Keyed(row)), policy.act(row))
+
+    def test_dtypes(self):
+        policy = broadloom.Policy(trained("dtypes", "CartPole-v1", total_timesteps=256))
+        for dtype in (np.float16, np.float64, np.int8, np.uint64, np.bool_):
+            self.assertIn(policy.act(np.zeros(4, dtype)), (0, 1))
+        for name, env_id in (("lake", "FrozenLake-v1"), ("bricks", "MinAtar/Breakout-v1")):
+            policy = broadloom.Policy(trained(name, env_id, total_timesteps=256))
+            zeros = np.zeros((2, *policy.observation_space.shape))
+            for dtype in (np.int8, np.uint8, np.int64):
+                self.assertEqual(len(policy.act(zeros.astype(dtype))), 2)
+            with self.assertRaisesRegex(TypeError, "observations: got float32, expected"):
+                policy.act(zeros.astype(np.float32))
 
     def test_outputs_are_those_of_the_network(self):
         run = trained("pendulum", "Pendulum-v1", norm_obs=True, hidden_sizes=[16])

@@ -58,6 +58,11 @@ GIVEN = {
         lambda o: o["observation"],
     ),
     "scalar": (box(-1, 1, ()), {}, lambda o: np.reshape(o, (-1, 1))),
+    "scalars": (
+        Dict(a=box(-1, 1, ()), b=box(-1, 1, (2, 2)), c=box(-1, 1, (1,))),
+        {},
+        lambda o: {"a": o["a"], "b": o["b"], "c": o["c"]},
+    ),
     "image": (IMAGE, {"encoder": "nature"}, lambda o: np.moveaxis(o, -3, -1)),
     "bits": (gymnasium.spaces.MultiBinary(3), {}, lambda o: o),
     "nested": (

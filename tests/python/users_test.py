@@ -276,6 +276,23 @@ class IdsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "max_episode_steps: got 50 .*after 30 steps"):
             train(limited, "Longer", max_episode_steps=50)
 
+    def test_a_time_limit_that_is_only_named_is_kept(self):
+        class Named(Long):
+            max_episode_length = 15
+
+        class Specified(Long):
+            def __init__(self):
+                super().__init__()
+                self.spec = gymnasium.envs.registration.EnvSpec("Own-v0", max_episode_steps=15)
+
+        for kind in Named, Specified:
+            for limit in (12, 15, 40):
+                with self.subTest(kind, limit=limit):
+                    name = f"{kind.__name__}{limit}"
+                    run = train(kind, name, max_episode_steps=limit)
+                    self.assertEqual(broadloom.Policy(run).spec["max_episode_steps"], limit)
+                    self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_length"], limit)
+
     def test_images_that_truncate_before_their_limit(self):
         class Hasty(Long):
             observation_space = Box(0, 255, (64, 80, 3), np.uint8)
@@ -324,7 +341,7 @@ class IdsTest(unittest.TestCase):
         for name, values, expected in (
             ("max_episode_steps", (-5, 2.5, True, "9", arrays), "an integer of at least 0"),
             ("num_envs", (0, -1, 2.5, True, "3", 2**21, arrays), "an integer of at least 1"),
-            ("vectorization", ("threads", None, np.array(["sync", "async"])), "'sync' or 'async'"),
+            ("vectorization", ("threads", 5, np.array(["sync", "async"])), "'sync' or 'async'"),
             ("observation_keys", (5, (3, "x"), (("a", 5), "b"), "", [], ("a", "b", "c"),
                                   (arrays, "b")), r"a key, or \(policy's, critic's\)"),
             ("env_kwargs", (5, {3: 4}, arrays), "a dict"),
