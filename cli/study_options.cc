@@ -33,12 +33,12 @@ Status take_shape_rules(const StudyFlags& flags, StudySpec& spec) {
   if (!flags.reference.empty()) spec.reference = flags.reference;
   const bool any = !flags.shapes.empty() || !flags.doubled.empty() || flags.ladder ||
                    flags.max_envs != 0 || flags.batch != 0;
+  if (any) spec.shapes = {};
+  if (flags.doublings != 0) spec.shapes.doublings = flags.doublings;
   if (!any) return {};
-  spec.shapes = {};
   spec.shapes.batch = flags.batch;
   spec.shapes.ladder = flags.ladder;
   spec.shapes.max_envs = flags.max_envs;
-  if (flags.doublings != 0) spec.shapes.doublings = flags.doublings;
   BROADLOOM_TRY(take_shapes(flags.shapes, "--shapes", spec.shapes.list));
   BROADLOOM_TRY(take_shapes(flags.doubled, "--doubled", spec.shapes.doubled));
   std::erase_if(spec.base, [&](const auto& entry) {

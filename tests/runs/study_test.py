@@ -451,7 +451,11 @@ class Study(unittest.TestCase):
         self.refused(2, ["reference: got 4x64"], file, *none, "--reference", "4x64")
         self.refused(2, ["doublings 2", "doubled"], file, "--doublings", "2", "--plan")
         file.write_text(STUDY.replace("batch = 256", 'doubled = ["4x64"]').split("list =")[0])
-        self.assertEqual(run("study", file, "--doublings", "2", "--plan").returncode, 0)
+        once, twice = (
+            run("study", file, "--doublings", number, "--plan", "--json") for number in ("1", "2")
+        )
+        shapes = [len(json.loads(plan.stdout)["cells"]) for plan in (once, twice)]
+        self.assertEqual(shapes, [3, 5], twice.stderr)
 
     def test_of_a_large_plan_the_beginning_is_printed(self):
         rates = ",".join(f"{i}e-4" for i in range(1, 31))
