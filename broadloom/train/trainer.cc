@@ -227,7 +227,7 @@ Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
   if (clock_.iteration == 1) BROADLOOM_TRY(backend_->algorithm().begin_run(*envs_, normalizers()));
   if (episodes_lost_) BROADLOOM_TRY(begin_new_episodes());
-  if (const Status filled = fill_block(); !filled.ok()) {
+  if (Status filled = fill_block(); !filled.ok()) {
     forget_block();
     if (filled.kind() != ErrorKind::kNumeric) return filled;  // it names its simulator
     return {filled.kind(), config_.env_id + ": " + filled.message()};
