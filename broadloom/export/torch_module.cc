@@ -216,6 +216,7 @@ class ModuleText {
     const std::vector<std::string>& keys = graph_.observation_keys;
     if (!keys.empty()) {
       std::vector<std::string> parts;
+      parts.reserve(keys.size());
       for (const std::string& key : keys) {
         parts.push_back(fmt::format("{}[{}]", kObservationName, Json(key).dump()));
       }
