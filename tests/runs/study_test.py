@@ -75,12 +75,15 @@ def dump(path):
     return rows
 
 
-def finished_runs(path, mode="rw"):
-    """None before the store has its tables. After a kill only "rw" can undo a half-made commit; "ro"
-    does not disturb a study that goes on."""
-    if not path.exists() or path.stat().st_size == 0:
+def size_of(path):
+    return path.stat().st_size if path.exists() else 0
+
+
+def finished_runs(path):
+    """None before the store has its tables. Undoes a half-made commit after a kill."""
+    if size_of(path) == 0:
         return None
-    connection = sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=10)
+    connection = sqlite3.connect(path, timeout=10)
     try:
         return connection.execute(
             "SELECT count(*) FROM runs WHERE status = 'finished'"
@@ -149,14 +152,14 @@ class Study(unittest.TestCase):
         moments = random.Random(11)
         store = self.root / "killed.sqlite"
         before, grew, early = 0, 0, 0
-        # A quarter falls before the store is made or soon after. The others wait until a further run
-        # is stored, on a machine of any load, and fall into the runs and commits after it.
+        # A quarter falls before the store is made or soon after. The others wait until the store
+        # grows, on a machine of any load, and fall into the runs and commits after it. Its size
+        # needs no lock, so looking does not hold the study up.
         for kill in range(KILLS):
+            size = size_of(store)
             process = self.start(store, "--jobs", 1 + kill % 3)
-            while kill % 4 and process.poll() is None:
-                if (finished_runs(store, "ro") or 0) > before:
-                    break
-                time.sleep(0.005)
+            while kill % 4 and process.poll() is None and size_of(store) <= size:
+                time.sleep(0.001)
             time.sleep(moments.uniform(0.0, self.seconds / len(self.whole["runs"])))
             process.send_signal(signal.SIGKILL)
             process.communicate()
