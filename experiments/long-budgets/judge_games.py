@@ -51,14 +51,19 @@ def kept(path):
 
 
 def curves_of(runs, game):
-    """{block: {rate: curves}} of the seeds that all settings of the game have."""
+    """{block: {rate: curves}} of the seeds that all settings of the fixed blocks have. The changing
+    block is left out until it has them, too."""
     settings = collections.defaultdict(dict)
     for (name, block, rate, seed), curve in runs.items():
         if name == game:
             settings[block, rate][seed] = curve
-    seeds = sorted(set.intersection(*map(set, settings.values())))
+    fixed = {key: curves for key, curves in settings.items() if key[0] != CHANGING}
+    seeds = sorted(set.intersection(*map(set, fixed.values())))
+    changing = {key: curves for key, curves in settings.items() if key[0] == CHANGING}
+    if len(changing) == len(fixed) / 2 and all(c.keys() >= set(seeds) for c in changing.values()):
+        fixed |= changing
     blocks = collections.defaultdict(dict)
-    for (block, rate), curves in sorted(settings.items()):
+    for (block, rate), curves in sorted(fixed.items()):
         blocks[block][rate] = [curves[seed] for seed in seeds]
     return blocks
 

@@ -12,3 +12,4 @@ for game in Breakout SpaceInvaders; do
       --out $out/games-$game.sqlite --quiet --no_report
   done
 done
+python3 $folder/judge_games.py $out $folder/results
