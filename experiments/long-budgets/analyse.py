@@ -313,6 +313,7 @@ def main():
     if len(sys.argv) == 3:
         runs |= evaluations(pathlib.Path(sys.argv[1]))
         keep(results, runs)
+        runs = kept_evaluations(results)  # rounded, as for everybody who has the kept ones alone
     rng = random.Random(1)
     measured = Measured()
     budgets, pairs, crossings, rates_of = [], [], [], []

@@ -173,6 +173,7 @@ def main():
         write(results / "games_evaluations.csv", HEADER, [
             [*key, *point] for key, curve in sorted(runs.items()) for point in curve
         ])  # fmt: skip
+        runs = kept(results / "games_evaluations.csv")  # rounded, as for all who have these alone
     rng = random.Random(1)
     arms, crossings, rates = {}, {}, []
     for game in sorted({key[0] for key in runs}):
