@@ -1,37 +1,24 @@
 #!/usr/bin/env python3
 """Keeps the runs on small tasks and judges their predictions: judge_small.py [STORES] RESULTS"""
 
-import collections
 import pathlib
 import random
 import sys
 
-from judge import ACTIONS, AGE, NUMBERS, start_of
-from fair import arm_of, call, chance, gain, other_is
+from judge import ACTIONS, AGE, NUMBERS, arms_of, start_of
+from fair import call, chance, gain, other_is
 from analyse import runs_of
 from rows import dealt, read, write, write_verdicts
 
 TASKS = ["CartPole-v1", "Acrobot-v1", "Pendulum-v1", "MountainCarContinuous-v0"]
-COLUMNS = ["task", "block", "start", "rate", "seed", "area", "last"]
+COLUMNS = ["robot", "block", "start", "rate", "seed", "area", "last"]
 SCORES = ["area", "last"]
 
 
 def made(stores):
     for task in TASKS:
         for run in runs_of(stores / f"small-{task}.sqlite", "stagger_starts", "stagger_by"):
-            yield {**run, "block": f"{run['N']}x{run['T']}", "start": start_of(run)}
-
-
-def arms_of(runs, score, rng):
-    """{(task, block): {start: its arm}}"""
-    scores = collections.defaultdict(lambda: collections.defaultdict(dict))
-    for run in runs:
-        rates = scores[run["task"], run["block"]][run["start"]]
-        rates.setdefault(run["rate"], {})[run["seed"]] = run[score]
-    return {
-        key: {start: arm_of(start, rates, rng) for start, rates in starts.items()}
-        for key, starts in scores.items()
-    }
+            yield {**run, "robot": task, "block": f"{run['N']}x{run['T']}", "start": start_of(run)}
 
 
 def main():

@@ -59,7 +59,7 @@ WIDEST = 1 << 16  # of the engine's hidden_sizes and recurrent_units
 
 
 def number(value):
-    """A float of any type of numbers. Texts are refused, as RSL-RL's optimiser refuses them."""
+    """The float of a number of any type. A text is refused, as RSL-RL's optimiser refuses it."""
     if isinstance(value, (str, bytes)):
         raise Unfit("a number, not its text; YAML reads 1e-3 as a text, and 1.0e-3 as a number")
     if isinstance(value, (bool, np.bool_)) or np.ndim(value) != 0:

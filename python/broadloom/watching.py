@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import cast
+from ._checks import check_count
 from .commands import command
 from .policy import Policy
 from .training import filmed, is_registered, made_by, maker_of
@@ -47,7 +48,8 @@ def watch(
     if not env and not is_rendered(Policy(run).spec["id"]):
         kept = {"episodes": episodes, "seed": seed, "max_steps": max_steps, "quiet": quiet}
         return command("watch", run, out=None if out is None else os.fspath(out), **kept, **options)
-    _check_counts(episodes, max_steps)
+    check_count("episodes", episodes, 1, MOST_EPISODES)
+    check_count("max_steps", max_steps, 1)
     policy = Policy(run)
     env_id, actions = policy.spec["id"], options.pop("actions", "most_likely")
     path = os.fspath(out or os.path.join(policy.origin["run_dir"], "watch.gif"))
@@ -65,14 +67,6 @@ def watch(
     _core.write_movie(path, pictures, last)
     played = [{"return": total, "steps": steps} for total, steps in results]
     return {"run_dir": os.fspath(run), "seed": seed, "episodes": played, "file": path}
-
-
-def _check_counts(episodes, max_steps):
-    for name, value, most in (("episodes", episodes, MOST_EPISODES), ("max_steps", max_steps, 0)):
-        is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not is_number or value < 1 or (most and value > most):
-            expected = f"an integer from 1 to {most}" if most else "an integer of at least 1"
-            raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
 
 def is_rendered(env_id):

@@ -67,8 +67,8 @@ Status check_known_speeds(const KnownSpeeds& known, const Config& base) {
     theirs[key] = option.default_text;
     if (!contains(ours, key)) ours.emplace_back(key, option.default_text);
   }
-  for (const auto& [key, text] : known.config) theirs[key] = text;
   for (const auto& [key, text] : known.config) {
+    theirs[key] = text;
     if (!contains(ours, key)) ours.emplace_back(key, "");
   }
   for (const auto& [key, text] : ours) {
