@@ -64,6 +64,14 @@ Status scale_far_actions(const Overrides& overrides, const EnvSpec& spec, Config
   return {};
 }
 
+// First episodes are spread by age where they have a time limit: random actions may lead to states
+// without return. In a curriculum a shortened episode may count as a success.
+void follow_time_limit(const Overrides& overrides, const EnvSpec& spec, Config& config) {
+  if (sets(overrides, "stagger_by")) return;
+  const bool is_limited = config.max_episode_steps > 0 || spec.max_episode_steps > 0;
+  if (config.stagger_starts && is_limited && config.curriculum.empty()) config.stagger_by = "age";
+}
+
 // The dialect's keys that the overrides leave open. minibatch_size would make an own
 // num_minibatches do nothing, and an own memory wants whole environments. An own distribution may
 // have no means beyond its bounds.
@@ -105,6 +113,7 @@ Result<Config> assemble(const Overrides& overrides, std::string_view dialect) {
   BROADLOOM_TRY(reset_idle(chosen.value(), spec.value(), before, config));
   follow_encoder(overrides, config);
   BROADLOOM_TRY(scale_far_actions(overrides, spec.value(), config));
+  follow_time_limit(overrides, spec.value(), config);
   if (config.shape_schedule.empty()) return config;
   const BlockShape& first = config.shape_schedule.phases[0].shape;
   if (!sets(overrides, "num_envs")) config.num_envs = first.num_envs;

@@ -18,7 +18,7 @@ for seed in ${*:-61 62 63 64 65 66 67 68 69 70}; do
         rm -rf "$run"
         rate=$(awk -F, -v env="$env" -v shape="$shape" '$1 == env && $2 == shape { print $3 }' $folder/rates.csv)
         "$broadloom" train --env_id "$env" --num_envs "${shape%x*}" --num_steps "${shape#*x}" --total_timesteps "$steps" --learning_rate "$rate" \
-          --minibatch_size 64 --update_epochs 4 --stagger_starts --seed $seed --eval_interval $((iterations / 20)) --eval_episodes 10 \
+          --minibatch_size 64 --update_epochs 4 --stagger_starts --stagger_by actions --seed $seed --eval_interval $((iterations / 20)) --eval_episodes 10 \
           --checkpoint_interval 1 --keep_checkpoints 0 --no-tensorboard --quiet --ledger none --out "$run"
       fi
       kept=()

@@ -16,7 +16,8 @@ for seed in ${*:-$(seq 401 410)}; do
     case $task in
       CartPole-v1) hide=1,3 first=100000 steps=100000 own=() ;;
       Pendulum-v1)
-        hide=2 first=1000000 steps=200000 own=(--gamma 0.9 --stagger_starts true)
+        hide=2 first=1000000 steps=200000
+        own=(--gamma 0.9 --stagger_starts true --stagger_by actions)
         config=(configs/pendulum.toml)
         ;;
     esac

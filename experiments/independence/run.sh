@@ -42,7 +42,7 @@ for seed in "${seeds[@]}"; do
         experiments/critic/rates.csv)
       policy "$run" 20 $((steps / 1024)) --env_id "$env" --num_envs "${shape%x*}" \
         --num_steps "${shape#*x}" --total_timesteps "$steps" --learning_rate "$rate" \
-        --minibatch_size 64 --stagger_starts --seed "$seed"
+        --minibatch_size 64 --stagger_starts --stagger_by actions --seed "$seed"
       laboratory "$run" agreement --study agreement --shapes "$measured" --blocks 120
       echo "$env $shape seed $seed"
     done

@@ -22,6 +22,7 @@ lr_schedule = "linear"
 norm_obs = true
 norm_reward = true
 eval_episodes = 5
+stagger_by = "actions"
 
 [grid]
 stagger_starts = [true, false]

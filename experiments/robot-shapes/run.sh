@@ -31,7 +31,7 @@ laboratory() {
   local name=$1 shapes=$2 share iteration
   shift 2
   [ -f "$stores/laboratory/$name/ledger_line.json" ] || rm -rf "$stores/laboratory/$name"
-  [ -d "$stores/laboratory/$name" ] || "$broadloom" train "$@" --stagger_starts --seed 21 --keep_checkpoints 0 --checkpoint_interval 1 --threads "${JOBS:-2}" --no-tensorboard --quiet --out "$stores/laboratory/$name"
+  [ -d "$stores/laboratory/$name" ] || "$broadloom" train "$@" --stagger_starts --stagger_by actions --seed 21 --keep_checkpoints 0 --checkpoint_interval 1 --threads "${JOBS:-2}" --no-tensorboard --quiet --out "$stores/laboratory/$name"
   work=$stores/laboratory
   local last
   last=$(ls "$work/$name/checkpoints" | sed -n 's/^iteration_0*\([0-9]*\)\.safetensors$/\1/p' | sort -n | tail -1)

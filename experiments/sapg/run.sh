@@ -24,7 +24,8 @@ for task in CartPole-v1:100000 Pendulum-v1:200000; do
     [ -f "$run/finished" ] && continue
     rm -rf "$run"
     "$broadloom" train --env_id "$name" --total_timesteps "$steps" \
-      --num_envs 16 --num_steps 128 --num_minibatches 4 --update_epochs 4 --stagger_starts true \
+      --num_envs 16 --num_steps 128 --num_minibatches 4 --update_epochs 4 \
+      --stagger_starts true --stagger_by actions \
       --learning_rate 1e-3 --seed $seed $sapg --keep_checkpoints 0 --no-tensorboard --quiet \
       --checkpoint_interval $((iterations / 4)) --ledger none --out "$run"
     touch "$run/finished"

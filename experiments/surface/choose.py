@@ -33,6 +33,7 @@ evaluations = 20
 [base]
 eval_episodes = 10
 stagger_starts = true
+stagger_by = "actions"
 """
 ARM = """
 [[variants]]

@@ -118,6 +118,22 @@ TEST(ConfigKeys, AgesThatALaterFlagTakesBackAreTaken) {
   EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_by", "actions"}}).ok());
 }
 
+// A curriculum counts successes, and a record keeps what its program did.
+TEST(ConfigKeys, StartsGoByAgeWhereThereIsATimeLimit) {
+  const auto way = [](Overrides keys) {
+    keys.emplace_back("stagger_starts", "true");
+    const Result<Config> config = resolve_config(keys);
+    return config.ok() ? config.value().stagger_by : config.status().message();
+  };
+  EXPECT_EQ(way({}), "age");
+  EXPECT_EQ(way({{"stagger_by", "actions"}}), "actions");
+  EXPECT_EQ(way({{"env_id", "MinAtar/Breakout-v1"}}), "actions");
+  EXPECT_EQ(way({{"env_id", "MinAtar/Breakout-v1"}, {"max_episode_steps", "500"}}), "age");
+  EXPECT_EQ(way({{"strata.easy.half_length", "0.4..0.6"}, {"curriculum", "easy"}}), "actions");
+  EXPECT_EQ(resolve_config({}).value().stagger_by, "actions");
+  EXPECT_EQ(resolve_record({{"stagger_starts", "true"}}).value().stagger_by, "actions");
+}
+
 TEST(ConfigKeys, AgesNeedATimeLimit) {
   const Overrides endless{
       {"env_id", "MinAtar/Breakout-v0"}, {"stagger_starts", "true"}, {"stagger_by", "age"}};
