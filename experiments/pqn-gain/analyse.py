@@ -173,8 +173,11 @@ def verdicts(rows):
         known = all(td[0] != "" and policy[0] != "" for _, td, policy in kept)
         against = known and all(sign * (td[0] - policy[0]) > 0 for _, td, policy in kept)
         for task, td, policy in kept:
-            yield prediction, f"{task}: td, policy", f"{shown(td)}; {shown(policy)}", word(
-                known, against
+            yield (
+                prediction,
+                f"{task}: td, policy",
+                f"{shown(td)}; {shown(policy)}",
+                word(known, against),
             )
 
 

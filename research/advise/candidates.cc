@@ -64,6 +64,8 @@ constexpr CandidateRow kGameTasks[] = {
      "after ten million steps above gymnax-blines' scores on four games (experiments/minatar)"},
     {8, 128, 256, 4, 1, "CleanRL's settings for Atari, on five games (experiments/minatar)"},
     {8, 128, 256, 8, 1, "28 % more than with four epochs on two games (experiments/minatar)"},
+    {512, 32, 64, 4, 4,
+     "from one million steps on above 8 x 32 on Breakout, four seeds (experiments/long-budgets)"},
     {16, 128, 256, 4, 1, kMoreSamples},
     {8, 256, 256, 4, 1, kMoreSamples},
     {16, 128, 512, 4, 1, kFewUpdates},
