@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._checks import MOST_ENVS, check_count, is_one_of, whole_number
-from ._errors import error_of, refusal_of
+from ._errors import InvalidType, error_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -190,15 +190,10 @@ def train(
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
         settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
         env_kwargs = None
-    with _refusals():
-        env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
+    env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **texts_of(settings)}
-        with (
-            _refusals(),
-            calls_of(quiet, on_iteration, sinks) as calls,
-            _without_lists(),
-        ):
+        with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
             summary = _core.train(
                 keys,
                 str(out or ""),
@@ -278,15 +273,6 @@ def _invalid(text):
 
 
 @contextlib.contextmanager
-def _refusals():
-    """TypeErrors and ValueErrors of Broadloom's own checks become broadloom.Errors, too."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise refusal_of(error) from error.__cause__
-
-
-@contextlib.contextmanager
 def _without_lists():
     """In place of a list of all keys, errors name the two places that describe the keywords."""
     try:
@@ -328,7 +314,7 @@ def resume(
         "stop_at_return": stop_at_return,
     }
     changed = texts_of(replaced)
-    with _refusals(), calls_of(quiet, on_iteration, sinks) as calls:
+    with calls_of(quiet, on_iteration, sinks) as calls:
         summary = _core.resume(
             os.fspath(run),
             total_timesteps or 0,
@@ -384,24 +370,23 @@ def register(
                 f"name: got '{name}', which a training in progress uses with another "
                 "function or other arguments; expected another name"
             )
-    with _refusals():
-        if isinstance(env, sources.EnvMaker) and isinstance(env.source, str):
-            kind = sources.gymnasium_kind(
-                name,
-                env,
-                vectorization=vectorization,
-                keys=observation_keys,
-                limit=max_episode_steps,
-            )
-        else:
-            kind = sources.function_kind(
-                name,
-                env,
-                vectorization=vectorization,
-                keys=observation_keys,
-                max_episode_steps=max_episode_steps,
-                num_envs=num_envs,
-            )
+    if isinstance(env, sources.EnvMaker) and isinstance(env.source, str):
+        kind = sources.gymnasium_kind(
+            name,
+            env,
+            vectorization=vectorization,
+            keys=observation_keys,
+            limit=max_episode_steps,
+        )
+    else:
+        kind = sources.function_kind(
+            name,
+            env,
+            vectorization=vectorization,
+            keys=observation_keys,
+            max_episode_steps=max_episode_steps,
+            num_envs=num_envs,
+        )
     with _lock:
         _core.register(kind.spec, kind.simulator)
         _kinds[name] = env, arguments, kind
@@ -519,7 +504,7 @@ def source_of(env, name, env_kwargs, wrappers, vectorization, keys, named=False)
     changed = bool(env_kwargs or wrappers or vectorization != "sync" or keys != _USUAL_KEYS or name)
     if not isinstance(env, str):
         if not callable(env):
-            raise TypeError(
+            raise InvalidType(
                 f"env: got {type(env).__name__}, expected an id or a function that makes "
                 "environments, since training needs num_envs of them and evaluation makes more; "
                 "write lambda: gymnasium.make(...), or lambda num_envs: gymnasium.make_vec(..., "
@@ -570,8 +555,7 @@ def _check_bare_id(env_id):
 @contextlib.contextmanager
 def identified(env, name, vectorization, keys, num_envs):
     """The id of train()'s `env`. No other call can register it during the block."""
-    with _refusals():
-        env_id = identify(env, name, vectorization, keys, num_envs)
+    env_id = identify(env, name, vectorization, keys, num_envs)
     try:
         yield env_id
     finally:
@@ -668,10 +652,9 @@ def _refused(error):
     if isinstance(error, tuple(missing)):
         error.broadloom_kind = "not_found"
         return error
-    refusal = refusal_of(error)
-    if isinstance(refusal, _core.Error):
-        refusal.broadloom_kind = refusal.kind
-    return refusal
+    if isinstance(error, _core.Error):
+        error.broadloom_kind = error.kind
+    return error
 
 
 for _name in ("gymnasium", "envpool", "gymnax", "warp"):
@@ -752,7 +735,8 @@ def calls_of(quiet, on_iteration, sinks):
     try:
         yield calls
     except BaseException as stop:
-        if calls.saved is not None and not isinstance(stop, _core.Error):  # its message says so
+        is_engines = type(stop) is _core.Error  # its message says so
+        if calls.saved is not None and not is_engines:
             run_dir, step = calls.saved
             words = (
                 f"The run is saved up to step {step:,}; go on with broadloom.resume({run_dir!r})"
