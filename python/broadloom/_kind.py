@@ -19,6 +19,7 @@ from ._adapter import (
     metadata_of,
     seeded_reset,
 )
+from ._arguments import USUAL_KEYS
 from ._checks import MOST_STEPS
 from ._errors import InvalidType, InvalidValue
 from ._probe import (
@@ -32,7 +33,6 @@ from ._probe import (
     warn_of_statistics,
 )
 
-USUAL_KEYS = ("policy", "critic")
 # The policy's and the critic's: Broadloom and Isaac Lab, mjlab, MuJoCo Playground; beside action
 # masks also PettingZoo.
 KNOWN_KEYS = (USUAL_KEYS, ("actor", "critic"), ("state", "privileged_state"))

@@ -15,10 +15,11 @@ import weakref
 
 import numpy as np
 
+from ._arguments import USUAL_KEYS
 from ._arrays import numpy_of
 from ._checks import MOST_STEPS
 from ._errors import InvalidType, InvalidValue, error_of
-from ._kind import USUAL_KEYS, Kind
+from ._kind import Kind
 from ._probe import SUCCESS_KEYS, time_limit
 from ._robots import adapted
 

@@ -15,7 +15,7 @@ from ._checks import check_count
 from ._errors import InvalidValue
 from .commands import command
 from .policy import Policy
-from .training import filmed, is_registered, made_by, maker_of
+from .registering import filmed, is_registered, made_by, maker_of
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
