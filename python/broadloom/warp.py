@@ -1,4 +1,4 @@
-"""MuJoCo Warp's worlds as environments: any MJCF file, and five of Gymnasium's tasks.
+"""MuJoCo Warp's worlds as environments, of any MJCF file.
 
 MuJoCo Warp 4.0 steps N worlds at once, on a GPU or on Warp's CPU device. Your functions see NumPy
 arrays [N, ...]. The steps of an action are recorded as a graph of Warp, which has the bits of
@@ -15,6 +15,7 @@ import types
 import numpy as np
 
 from ._arrays import flat, numpy_of
+from ._errors import InvalidType, InvalidValue
 from ._memory import free_memory, refuse_over
 from .sources import package
 
@@ -186,7 +187,7 @@ class WarpEnvs:
             return self.warp.get_device(name)
         except Exception:
             known = ", ".join(device.alias for device in self.warp.get_devices())
-            raise ValueError(
+            raise InvalidValue(
                 f"device: got {name!r}, expected one of Warp's devices here: {known}"
             ) from None
 
@@ -195,7 +196,7 @@ class WarpEnvs:
         if isinstance(model, self.mujoco.MjModel):
             return self.fitting(model), "a model"
         if not isinstance(model, (str, os.PathLike)):
-            raise TypeError(
+            raise InvalidType(
                 f"model: got {model!r}, expected a file of MJCF (.xml) or MJB (.mjb), a text of "
                 "MJCF, or a mujoco.MjModel"
             )
@@ -214,13 +215,13 @@ class WarpEnvs:
         try:
             return self.fitting(read(text)), name
         except ValueError as error:
-            raise ValueError(f"model: MuJoCo cannot use {name}: {error}") from None
+            raise InvalidValue(f"model: MuJoCo cannot use {name}: {error}") from None
 
     def fitting(self, model):
         if model.nu == 0:
-            raise ValueError("got a model without actuators, expected one or more")
+            raise InvalidValue("got a model without actuators, expected one or more")
         if model.opt.enableflags & self.mujoco.mjtEnableBit.mjENBL_SLEEP:
-            raise ValueError(
+            raise InvalidValue(
                 "got sleep='enable', expected none: a checkpoint has no sleeping trees"
             )
         return model
@@ -300,7 +301,7 @@ class WarpEnvs:
         zeros = np.zeros((count, self.model.nv))
         found = self.draw(draws, np.tile(self.model.qpos0, (count, 1)), zeros)
         if not isinstance(found, (tuple, list)) or len(found) != 2:
-            raise TypeError(
+            raise InvalidType(
                 f"reset(): got a {type(found).__name__}, expected a pair (qpos, qvel) of the "
                 "worlds that begin"
             )
@@ -316,9 +317,11 @@ class WarpEnvs:
         rows = np.array(numpy_of(self.observe(self.worlds)), np.float32)
         if rows.ndim != 2 or len(rows) != self.num_envs or width not in (None, rows.shape[1]):
             expected = f"({self.num_envs}, {'K' if width is None else width})"
-            raise ValueError(f"observe(): got an array of shape {rows.shape}, expected {expected}")
+            raise InvalidValue(
+                f"observe(): got an array of shape {rows.shape}, expected {expected}"
+            )
         if rows.shape[1] == 0:
-            raise ValueError(f"observe(): got no numbers, shape {rows.shape}, expected K >= 1")
+            raise InvalidValue(f"observe(): got no numbers, shape {rows.shape}, expected K >= 1")
         return rows
 
     def reset(self, *, seed=None, options=None):
@@ -335,7 +338,7 @@ class WarpEnvs:
         seeds = np.asarray(seed)
         fits = seeds.shape in ((), (self.num_envs,)) and seeds.dtype.kind in "iu"
         if not fits or seeds.min() < 0:
-            raise ValueError(
+            raise InvalidValue(
                 f"seed: got {seed!r}, expected an integer of 0 or more, or {self.num_envs} of them"
             )
         return seeds if seeds.ndim else seeds + np.arange(self.num_envs)
@@ -435,122 +438,32 @@ def count_of(name, value):
     except TypeError:
         count = 0
     if count < 1 or isinstance(value, bool):
-        raise ValueError(f"{name}: got {value!r}, expected an integer of at least 1")
+        raise InvalidValue(f"{name}: got {value!r}, expected an integer of at least 1")
     return count
 
 
 def function_of(name, value):
     if not callable(value):
-        raise TypeError(f"{name}: got {value!r}, expected a function")
+        raise InvalidType(f"{name}: got {value!r}, expected a function")
     return value
 
 
 def shaped(values, shape, name):
     array = np.asarray(numpy_of(values), np.float32)
     if array.shape != shape:
-        raise ValueError(f"{name}: got an array of shape {array.shape}, expected {shape}")
+        raise InvalidValue(f"{name}: got an array of shape {array.shape}, expected {shape}")
     wrong = ~np.isfinite(array).all(axis=1)
     if wrong.any():  # MuJoCo Warp clamps controls that are no numbers
         row = np.flatnonzero(wrong)[0]
-        raise ValueError(f"{name}: row {row} got {array[row]}, expected finite numbers")
+        raise InvalidValue(f"{name}: row {row} got {array[row]}, expected finite numbers")
     return array
 
 
 def uniform_start(width):
     if not isinstance(width, numbers.Real) or not 0 <= width < np.inf:
-        raise ValueError(f"reset_noise: got {width!r}, expected a finite number of 0 or more")
+        raise InvalidValue(f"reset_noise: got {width!r}, expected a finite number of 0 or more")
 
     def start(draws, qpos, qvel):
         return tuple(x + draws.uniform(-width, width, x.shape[1]) for x in (qpos, qvel))
 
     return start
-
-
-# Gymnasium's tasks that need positions and velocities alone, by its documentation of version 5.
-
-
-def forward_speed(worlds):
-    return (worlds.qpos[:, 0] - worlds.last.qpos[:, 0]) / worlds.dt
-
-
-def is_between(values, low, high):
-    return (low < values) & (values < high)
-
-
-def walker(skipped=1, limit=np.inf, cost=0.0, healthy=None, **others):
-    """A task whose reward is speed less `cost` times the squared actions; 1 more while healthy."""
-
-    def observe(worlds):
-        speeds = np.clip(worlds.qvel, -limit, limit)
-        return np.concatenate([worlds.qpos[:, skipped:], speeds], axis=1)
-
-    def reward(worlds, actions):
-        bonus = 0.0 if healthy is None else healthy(worlds)
-        return forward_speed(worlds) + bonus - cost * np.square(actions).sum(axis=1)
-
-    done = None if healthy is None else lambda worlds: ~healthy(worlds)
-    return {"observe": observe, "reward": reward, "done": done, "frame_skip": 4, **others}
-
-
-def is_upright(worlds):
-    return np.isfinite(worlds.qpos[:, 1]) & (abs(worlds.qpos[:, 1]) <= 0.2)
-
-
-def hops(worlds):
-    state = np.concatenate([worlds.qpos[:, 2:], worlds.qvel], axis=1)
-    stands = (worlds.qpos[:, 1] > 0.7) & is_between(worlds.qpos[:, 2], -0.2, 0.2)
-    return stands & is_between(state, -100.0, 100.0).all(axis=1)
-
-
-def walks(worlds):
-    return is_between(worlds.qpos[:, 1], 0.8, 2.0) & is_between(worlds.qpos[:, 2], -1.0, 1.0)
-
-
-def cheetah_start(draws, qpos, qvel):
-    qpos = qpos + draws.uniform(-0.1, 0.1, qpos.shape[1])
-    return qpos, qvel + draws.normal(0.1, qvel.shape[1])
-
-
-TASKS = {  # name: (file among Gymnasium's, threshold of "solved" or None, arguments)
-    "InvertedPendulum-v5": (
-        "inverted_pendulum.xml",
-        950.0,
-        {
-            "observe": lambda worlds: np.concatenate([worlds.qpos, worlds.qvel], axis=1),
-            "reward": lambda worlds, actions: is_upright(worlds),
-            "done": lambda worlds: ~is_upright(worlds),
-            "reset_noise": 0.01,
-            "frame_skip": 2,
-        },
-    ),
-    "Hopper-v5": (
-        "hopper.xml",
-        3800.0,
-        walker(limit=10.0, cost=1e-3, healthy=hops, reset_noise=5e-3),
-    ),
-    "HalfCheetah-v5": (
-        "half_cheetah.xml",
-        4800.0,
-        {**walker(cost=0.1, reset=cheetah_start), "frame_skip": 5},
-    ),
-    "Walker2d-v5": (
-        "walker2d_v5.xml",
-        None,
-        walker(limit=10.0, cost=1e-3, healthy=walks, reset_noise=5e-3),
-    ),
-    "Swimmer-v5": ("swimmer.xml", 360.0, walker(skipped=2, cost=1e-4, reset_noise=0.1)),
-}
-
-
-def task(name, num_envs, **others):
-    """N worlds of one of Gymnasium's tasks. others: arguments of WarpEnvs."""
-    import gymnasium
-
-    if name not in TASKS:
-        raise ValueError(
-            f"warp/{name}: got no task that Broadloom plays with MuJoCo Warp, expected one of "
-            f"{', '.join(TASKS)}; for other models call broadloom.warp.WarpEnvs"
-        )
-    file, _, arguments = TASKS[name]
-    folder = os.path.join(os.path.dirname(gymnasium.__file__), "envs", "mujoco", "assets")
-    return WarpEnvs(os.path.join(folder, file), num_envs, **{**arguments, **others})
