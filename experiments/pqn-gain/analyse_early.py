@@ -73,9 +73,8 @@ class Policies:
 
     def of_seed(self, task, loss, seed, lambda_, name):
         """The mean over the seed's moments that have the number; None without any."""
-        found = [
-            x for when in MOMENTS if (x := self.compared(task, loss, when, seed, lambda_, name)) is not None
-        ]  # fmt: skip
+        numbers = [self.compared(task, loss, when, seed, lambda_, name) for when in MOMENTS]
+        found = [x for x in numbers if x is not None]
         return statistics.fmean(found) if found else None
 
     def compared(self, task, loss, when, seed, lambda_, name):
@@ -132,7 +131,8 @@ def cells(policies):
 
 
 def comparisons(policies):
-    """{(task, lambda, name): (td, policy, td beside policy)}, each (mean, low, high), with counts."""
+    """((task, lambda, name), (seeds of td, td, seeds of policy, policy, td beside policy)); the last
+    and each loss are (mean, low, high)."""
     for task in TASKS.values():
         for lambda_ in (0.65, 0.95):
             for name in COMPARED:
