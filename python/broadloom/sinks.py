@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._checks import is_one_of
+from ._errors import InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -429,7 +430,7 @@ def made(sinks: Iterable[str | Sink]) -> list[Sink]:
             sink = NAMES[sink]()
         missing = [name for name in ("open", "write", "close") if not hasattr(sink, name)]
         if missing:
-            raise TypeError(
+            raise InvalidType(
                 f"sinks: got a {type(sink).__name__} without {', '.join(missing)}; expected names "
                 f"({', '.join(NAMES)}) or objects like broadloom.sinks.Sink"
             )

@@ -12,9 +12,10 @@ import numpy as np
 from . import _core
 from ._arrays import cast
 from ._checks import check_count
+from ._errors import InvalidValue
 from .commands import command
 from .policy import Policy
-from .training import filmed, is_registered, made_by, maker_of
+from .registering import filmed, is_registered, made_by, maker_of
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
@@ -55,7 +56,7 @@ def watch(
     path = os.fspath(out or os.path.join(policy.origin["run_dir"], "watch.gif"))
     if options or not path.endswith((".gif", ".mp4")):
         got = f"out={path!r}" if not options else f"{next(iter(options))}="
-        raise ValueError(
+        raise InvalidValue(
             f"got {got} for {env_id}, whose states its render() shows; expected a file "
             "that ends in .gif or .mp4, and no further options"
         )
@@ -89,7 +90,7 @@ def _maker(env_id):
         env_id.startswith("gymnasium/") and (":" in own[0] or named in gymnasium.registry)
     )
     if not is_known or named.startswith("ALE/"):
-        raise ValueError(
+        raise InvalidValue(
             f"env: got none for {env_id}, expected a function that makes one such environment with "
             'pictures, such as env=lambda: MyEnv(render_mode="rgb_array")'
         )
@@ -173,7 +174,7 @@ def _picture(env):
     rgb = env.render()
     if getattr(rgb, "ndim", 0) != 3 or rgb.shape[2] != 3 or min(rgb.shape[:2]) < 2:
         got = "None" if rgb is None else f"{type(rgb).__name__} of shape {np.shape(rgb)}"
-        raise ValueError(
+        raise InvalidValue(
             f"render(): got {got}, expected an array of shape (height, width, 3); make the "
             'environment with render_mode="rgb_array"'
         )
