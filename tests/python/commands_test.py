@@ -13,6 +13,7 @@ import time
 import unittest
 
 import gymnasium
+import numpy as np
 
 import broadloom
 
@@ -75,6 +76,62 @@ class CommandsTest(unittest.TestCase):
         self.assertTrue(STUDY.run(quiet=True)["complete"])
         self.assertEqual(STUDY.report(out=OUT / "report")["title"], "tiny")
         self.assertTrue((OUT / "report" / "study.json").is_file())
+
+    def test_parts_of_a_study_have_a_store_each(self):
+        study = broadloom.Study(
+            {"seeds": 2, "base": {"env_id": "CartPole-v1", "total_timesteps": 512}}, name="halves"
+        )
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(OUT)
+        parts = [study.run(part=f"{i}/2", quiet=True) for i in (1, 2)]
+        self.assertEqual(
+            [part["store"] for part in parts],
+            [f"studies/halves.part-{i}-of-2.sqlite" for i in (1, 2)],
+        )
+        self.assertEqual([part["complete"] for part in parts], [False, False])
+        self.assertEqual([part["part_complete"] for part in parts], [True, True])
+        broadloom.command("study", "merge", parts[0]["store"], out=study.store)
+        self.assertEqual(study.run(runs="1", quiet=True)["cells"][0]["pending"], 1)
+        broadloom.command("study", "merge", *(part["store"] for part in parts), out=study.store)
+        self.assertTrue(study.run(plan=False, quiet=True)["complete"])
+        mine = broadloom.Study(study.definition, name="mine", out=OUT / "mine.sqlite")
+        mine.run(part="1/2", quiet=True)
+        with self.assertRaisesRegex(broadloom.Error, "part 1/2, but the whole study was asked for"):
+            mine.run(quiet=True)
+
+    def test_a_study_takes_arrays_and_ranges(self):
+        class Column:  # as of pandas
+            def __init__(self, values):
+                self.values = values
+
+            def tolist(self):
+                return self.values
+
+        def plan(**grid):
+            study = broadloom.Study({"seeds": range(3, 5), "grid": grid}, out=OUT / "none.sqlite")
+            return study.run(plan=True, quiet=True)
+
+        found = plan(
+            learning_rate=np.logspace(-4, -3, 2),
+            update_epochs=range(2, 4),
+            gamma=Column([0.5, 0.75]),
+            norm_obs=np.array([True, False]),
+            hidden_sizes=np.array([[8, 8], [16, 16]]),
+        )
+        self.assertEqual((found["seeds"], found["runs"]), ([3, 4], 64))
+        cells = [cell["cell"] for cell in found["cells"]]
+        for part in ("learning_rate=0.001", "update_epochs=3", "gamma=0.75", "norm_obs=false",
+                     "hidden_sizes=16"):  # fmt: skip
+            self.assertEqual(sum(part in cell for cell in cells), 16, cells)
+        self.assertEqual(plan(num_steps=np.array([8, 16]))["runs"], 4)
+        for wrong in ({0.1, 0.2}, (rate for rate in (0.1, 0.2)), b"0.1", object()):
+            with self.assertRaisesRegex(
+                TypeError, "^learning_rate: got .* of type .*, expected a number"
+            ):
+                plan(learning_rate=wrong)
+            with self.assertRaisesRegex(broadloom.Error, "^learning_rate: got .* of type "):
+                broadloom.train("CartPole-v1", learning_rate=wrong)
 
     def test_errors_have_the_programs_words_and_kind(self):
         for kind, words, call in (
