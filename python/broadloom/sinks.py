@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._checks import is_one_of
-from ._errors import InvalidType
+from ._errors import InvalidType, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ class RunFiles:
         try:
             manifest = json.loads((self.dir / "manifest.json").read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            raise FileNotFoundError(
+            raise NotFound(
                 f"there is no manifest.json in '{self.dir}'; expected a run's folder"
             ) from None
         self.config = {key: _value(text) for key, text in manifest["config"].items()}

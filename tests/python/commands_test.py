@@ -296,6 +296,22 @@ class FramesTest(unittest.TestCase):
         ledger = broadloom.read_ledger(OUT / "ledger.jsonl")
         self.assertIn(8, list(ledger["contract.num_envs"]))
 
+    def test_damaged_lines_are_named(self):
+        line = pathlib.Path(RUN.dir, "ledger_line.json").read_bytes().strip()
+        path = OUT / "damaged.jsonl"
+        path.write_bytes(b"\n".join([line, line[:-9], line.replace(b"2048", b"2049"), line, b""]))
+        with self.assertWarnsRegex(UserWarning, "damaged.jsonl': left out its damaged lines 2, 3;"):
+            self.assertEqual(len(broadloom.read_ledger(path)["format"]), 2)
+        path.write_bytes(line[:-9])
+        with self.assertRaisesRegex(broadloom.Error, "damaged.jsonl' has no record") as no:
+            broadloom.read_ledger(path)
+        self.assertEqual(no.exception.kind, "mismatch")
+        (OUT / "cut").mkdir()
+        (OUT / "cut" / "metrics.jsonl").write_text('{"iteration": 1}\n{"iterat')
+        with self.assertRaisesRegex(broadloom.Error, "metrics.jsonl' is damaged: line 2") as no:
+            broadloom.read_metrics(OUT / "cut")
+        self.assertEqual(no.exception.kind, "corrupt")
+
     def test_of_a_study(self):
         STUDY.run(quiet=True)
         scores = STUDY.frame()
@@ -310,10 +326,16 @@ class FramesTest(unittest.TestCase):
             (FileNotFoundError, lambda: broadloom.read_store(OUT / "nothing.sqlite")),
             (broadloom.Error, lambda: broadloom.read_store(OUT / "no.sqlite")),
             (FileNotFoundError, lambda: broadloom.read_metrics(OUT)),
+            (FileNotFoundError, lambda: broadloom.read_ledger(OUT / "nothing.jsonl")),
+            (FileNotFoundError, lambda: broadloom.log_to(OUT / "nothing", "csv")),
             (ModuleNotFoundError, lambda: RUN.metrics(library="no_such_library")),
         ):
-            with self.assertRaises(kind):
+            with self.assertRaises(kind) as refused:
                 call()
+            if kind is FileNotFoundError:
+                self.assertIsInstance(refused.exception, broadloom.Error)
+                self.assertEqual(refused.exception.kind, "not_found")
+                self.assertIn(str(OUT), str(refused.exception))
 
 
 if __name__ == "__main__":
