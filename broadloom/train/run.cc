@@ -199,7 +199,8 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   BROADLOOM_TRY(with_resume_advice(ended, trainer, run.folder, recorder.value().saved_step()));
   const Result<std::string> failure =
       saved.ok() ? complete(run, recorder.value(), first_step, hooks) : saved;
-  BROADLOOM_TRY(ranks.agree(failure.status()));
+  BROADLOOM_TRY(ranks.agree(
+      with_resume_advice(failure.status(), trainer, run.folder, recorder.value().saved_step())));
   RunSummary summary = summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
   summary.panel_failure = failure.value();
   return summary;
