@@ -85,9 +85,9 @@ def finished_runs(path):
         return None
     connection = sqlite3.connect(path, timeout=10)
     try:
-        return connection.execute(
-            "SELECT count(*) FROM runs WHERE status = 'finished'"
-        ).fetchone()[0]
+        return connection.execute("SELECT count(*) FROM runs WHERE status = 'finished'").fetchone()[
+            0
+        ]
     except sqlite3.OperationalError as error:
         assert "no such table" in str(error), error
         return None
