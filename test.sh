@@ -184,6 +184,14 @@ test_words() {
   grep '^\*\*\*\*' "$stage_log" || true  # skipped checks
 }
 
+# Rules and form of Python: pyproject.toml.
+check_ruff() { .venv/bin/ruff check . && .venv/bin/ruff format --check --output-format concise .; }
+test_python_format() {
+  has format || return 0
+  optional_stage "ruff package" "Python's format is not checked" add_pinned ruff
+  ! has_pinned ruff 2>/dev/null || check_stage "python format" check_ruff
+}
+
 # nanobind builds the extension of `import broadloom`, for the tests of the Python package.
 has_nanobind() {
   has_pinned nanobind && .venv/bin/python - <<'PYTHON'
@@ -334,6 +342,7 @@ wait
 side_by_side=$all_at_once
 has pages python bridges examples asan && choose_extension
 test_words
+test_python_format
 if [ "$all_at_once" = 1 ]; then
   jobs=$((BROADLOOM_JOBS > 8 ? BROADLOOM_JOBS / 4 : 2))
   for part in "${large[@]}"; do (BROADLOOM_JOBS=$jobs; $part) & done

@@ -88,7 +88,7 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
 // The report of a complete study; an empty report if the study is incomplete or none is wanted.
 Result<StudyReport> report_of(const StudyCommand& command, const StudySummary& summary,
                               const StudyOptions& options) {
-  if (!command.report || !summary.complete || !options.part.is_whole()) return StudyReport();
+  if (!command.report || !summary.is_over() || !options.part.is_whole()) return StudyReport();
   StudyReportOptions report_options;
   report_options.threads = resolve_threads(0);
   return make_shown_report({options.store}, report_options, command.quiet);
@@ -113,7 +113,7 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
     written = files.value().paths;
   }
   if (command.json) {
-    Json json = study_json(plan, summary, options.store);
+    Json json = study_json(plan, summary, options);
     json["written"] = written;
     print_json(json);
   } else if (!command.quiet && !written.empty()) {
@@ -128,7 +128,7 @@ int report_study(const StudyCommand& command, const StudyPlan& plan, const Study
   std::fflush(stdout);
   const int failed = print_failed_runs(stderr, plan, summary);  // with --quiet, too
   if (!status.ok()) return report_error(status, command.json);
-  if (summary.complete) return failed > 0 ? kFailedRunsExit : 0;
+  if (summary.is_over(options.part)) return failed > 0 ? kFailedRunsExit : 0;
   if (!command.quiet) {
     tell(stderr, "Stopped. To continue, run the same command again.\n");
   }
@@ -225,7 +225,9 @@ void add_merge_command(Command study_app, Context& context) {
   const Command app = study_app.add_subcommand("merge", "Join the stores of parts");
   const auto command = std::make_shared<MergeCommand>();
   app.add_option("STORE", command->stores, "Stores of one study's parts").required();
-  app.add_option("--out", command->out, "The store to make").type_name("FILE").required();
+  app.add_option("--out", command->out, "The store to make, or to add runs to")
+      .type_name("FILE")
+      .required();
   app.callback([&context, command] { context.action = [command] { return merge(*command); }; });
 }
 

@@ -264,9 +264,10 @@ Json study_plan_json(const StudyPlan& plan, const StudyPart& part, const std::st
   return out;
 }
 
-Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store) {
-  Json out = head_json(plan, store);
-  out["complete"] = summary.complete;
+Json study_json(const StudyPlan& plan, const StudySummary& summary, const StudyOptions& options) {
+  Json out = head_json(plan, options.store);
+  out["complete"] = summary.is_over();
+  out["part_complete"] = summary.is_over(options.part);
   out["seconds"] = summary.seconds;
   out["cells"] = Json::array();
   const std::vector<CellResult> cells = results_of(plan, summary);

@@ -26,6 +26,6 @@ Json study_plan_json(const StudyPlan& plan, const StudyPart& part, const std::st
                      const std::string& launch);
 
 // The results for --json.
-Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store);
+Json study_json(const StudyPlan& plan, const StudySummary& summary, const StudyOptions& options);
 
 }  // namespace broadloom::cli

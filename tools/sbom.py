@@ -107,8 +107,10 @@ def parts_of(build):
         if source in UNLINKED:
             continue
         if source not in PARTS:
-            sys.exit(f"sbom.py: the build reads files of '{source}' {version}; add it to PARTS and "
-                     "to THIRD_PARTY.md")
+            sys.exit(
+                f"sbom.py: the build reads files of '{source}' {version}; add it to PARTS and "
+                "to THIRD_PARTY.md"
+            )
         name, licence = PARTS[source]
         url = ("pypi", source) if source == "nanobind" else ("deb", "debian", source)
         parts.append(Part(name or source, version, licence, url))
@@ -135,10 +137,19 @@ def write(parts, path):
     from packageurl import PackageURL
 
     def component(part, kind):
-        url = part.url and PackageURL(type=part.url[0], namespace="/".join(part.url[1:-1]) or None,
-                                      name=part.url[-1], version=part.version)
-        return Component(name=part.name, version=part.version, type=kind, purl=url or None,
-                         licenses=[LicenseFactory().make_from_string(part.licence)])
+        url = part.url and PackageURL(
+            type=part.url[0],
+            namespace="/".join(part.url[1:-1]) or None,
+            name=part.url[-1],
+            version=part.version,
+        )
+        return Component(
+            name=part.name,
+            version=part.version,
+            type=kind,
+            purl=url or None,
+            licenses=[LicenseFactory().make_from_string(part.licence)],
+        )
 
     bom = Bom()
     revision = output_of("git", "describe", "--always", "--dirty").strip()

@@ -36,9 +36,7 @@ class Job:
     train: Callable[[Any], Any]
     steps: int
     runs: int = 1
-    precision: str | None = (
-        None  # of matrix products; None: JAX's default, TF32 on an H100
-    )
+    precision: str | None = None  # of matrix products; None: JAX's default, TF32 on an H100
     mean_return: Callable[[Any], Any] | None = None  # of the last step that a call logged
 
 

@@ -5,7 +5,7 @@ usage: compare.py BROADLOOM PACKAGES [--python PYTHON_WITH_ENVPOOL] [--rounds 5]
 [--seconds 2] [--num_envs 64 2048]
 PACKAGES: the folder with the packages mujoco and gymnasium. Actions are random, resets are the
 task's. Rates are per second of CPU time (user and system), so other load on the machine matters
-little. Medians are over the rounds; ratios are taken within a round. """
+little. Medians are over the rounds; ratios are taken within a round."""
 
 import argparse
 import os

@@ -17,8 +17,7 @@ const char* advice_on_errno(int error) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      return "; free some space and repeat the command, or resume a run with `broadloom train "
-             "--resume RUN`";
+      return "; free some space";
     case EACCES:
     case EPERM:
     case EROFS:

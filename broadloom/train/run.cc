@@ -199,7 +199,8 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   BROADLOOM_TRY(with_resume_advice(ended, trainer, run.folder, recorder.value().saved_step()));
   const Result<std::string> failure =
       saved.ok() ? complete(run, recorder.value(), first_step, hooks) : saved;
-  BROADLOOM_TRY(ranks.agree(failure.status()));
+  BROADLOOM_TRY(ranks.agree(
+      with_resume_advice(failure.status(), trainer, run.folder, recorder.value().saved_step())));
   RunSummary summary = summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
   summary.panel_failure = failure.value();
   return summary;
@@ -485,9 +486,17 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {
+    LoggedEvaluation best = evaluations.value().best;
+    if (own.eval_interval > 0 && evaluations.value().last.global_step != step) {
+      Result<RunRecorder> recorder =
+          RunRecorder::open(folder, *trainer.value(), checkpoint.value().logs, hooks.on_note);
+      if (!recorder.ok()) return recorder.status();
+      BROADLOOM_TRY(recorder.value().make_up_evaluation(*trainer.value()));
+      best = recorder.value().best();
+    }
     const Result<std::string> failure = write_ledger_line(folder, *trainer.value(), {}, hooks);
     if (!failure.ok()) return failure.status();
-    over = summary_of(*trainer.value(), folder.dir(), 0.0, evaluations.value().best);
+    over = summary_of(*trainer.value(), folder.dir(), 0.0, best);
     over->panel_failure = failure.value();
   }
   return ReadyRun{lock.take(),     opened.take(), trainer.take(), checkpoint.value().logs,

@@ -179,6 +179,8 @@ Status RunRecorder::record(Trainer& trainer) {
   if (logs) BROADLOOM_TRY(log(trainer));
   recorded_iteration_ = iteration;  // an evaluation that fails costs only its own line
   if (config.eval_interval > 0 && (last || iteration % config.eval_interval == 0)) {
+    // A resume makes up for the last evaluation, if that is cut short.
+    if (last) BROADLOOM_TRY(save(trainer));
     const Result<bool> evaluated = evaluate(trainer);
     if (!evaluated.ok()) return evaluated.status();
     is_best = evaluated.value();
@@ -187,6 +189,13 @@ Status RunRecorder::record(Trainer& trainer) {
   if (ends && !logs) BROADLOOM_TRY(log(trainer));
   if (ends || is_best || iteration % config.checkpoint_interval == 0) BROADLOOM_TRY(save(trainer));
   return is_best ? keep_best(folder_, iteration) : Status();
+}
+
+Status RunRecorder::make_up_evaluation(Trainer& trainer) {
+  const Result<bool> is_best = evaluate(trainer);
+  if (!is_best.ok()) return is_best.status();
+  BROADLOOM_TRY(save(trainer));
+  return is_best.value() ? keep_best(folder_, trainer.report().iteration) : Status();
 }
 
 Status RunRecorder::log(const Trainer& trainer) {
@@ -205,6 +214,7 @@ Result<bool> RunRecorder::evaluate(Trainer& trainer) {
   if (!result.ok()) return result.status();
   evaluation_ = eval_json_line(result.value(), options.seed);
   BROADLOOM_TRY(eval_.append(evaluation_));
+  saved_iteration_ = -1;  // a checkpoint before this line would cut it off
   const double mean = result.value().mean_return;
   trainer.take_evaluation(mean);
   const bool is_best = mean > best_.mean_return;
@@ -223,8 +233,7 @@ Status RunRecorder::save_last(Trainer& trainer, const Status& ended) {
   if (ended.ok()) return save(trainer);
   const std::int64_t iteration = trainer.report().iteration;
   const bool is_recorded = iteration > 0 && iteration == recorded_iteration_;
-  // A finished run whose last evaluation failed must repeat it.
-  if (!is_recorded || !trainer.has_whole_state() || trainer.finished()) return {};
+  if (!is_recorded || !trainer.has_whole_state()) return {};
   static_cast<void>(save(trainer));  // else the older checkpoint stays
   return {};
 }

@@ -41,6 +41,8 @@ class RunRecorder final : public Recorder {
                                   const std::function<void(const std::string&)>& on_note);
 
   Status record(Trainer& trainer) override;
+  // Plays the last evaluation of a finished run that lacks it.
+  Status make_up_evaluation(Trainer& trainer);
   // Saves unless this iteration is saved already.
   Status save(Trainer& trainer);
   // Saves the last finished iteration after training. ended: how. After a failure does nothing if

@@ -141,9 +141,7 @@ def area_part():
         return [row for row in rows if row["panel"] == "one"]
 
     finals = tasks_of(collect(one("final_runs.csv"), shape_and_rate, "area"))
-    screens = {
-        t.name: t for t in tasks_of(collect(one("screen_runs.csv"), shape_and_rate, "area"))
-    }
+    screens = {t.name: t for t in tasks_of(collect(one("screen_runs.csv"), shape_and_rate, "area"))}
     anchors = collect(
         read(HERE / "results" / "anchors_small.csv"),
         lambda row: (row["task"], (row["arm"], "")),
@@ -251,8 +249,7 @@ def blocks_part():
     rows = [
         row
         for row in read(EXPERIMENTS / "mujoco" / "results" / "runs.csv")
-        if row["task"] not in NEGATIVE
-        and row["block"] in ("1x2048", "8x256")
+        if row["task"] not in NEGATIVE and row["block"] in ("1x2048", "8x256")
     ]
     tasks = tasks_of(collect(rows, lambda row: (row["task"], row["block"]), "training"))
     return "two blocks", tasks, held_out_and_all(tasks)
@@ -308,9 +305,7 @@ def verdicts(rows):
     fixed = each("area", "fixed")
     worse = sum(fixed[task][1] > row[1] for task, row in refitted.items())
     yield 3, "area: tasks on which a fixed rate loses more", worse, worse < 3
-    four, whole_table = (
-        by_key["ratio", ALL, words][1:4] for words in ("first four", "all rows")
-    )
+    four, whole_table = (by_key["ratio", ALL, words][1:4] for words in ("first four", "all rows"))
     yield (
         4,
         "seconds: refitted over today's [interval], four rows; all",

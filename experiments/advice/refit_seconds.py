@@ -97,9 +97,7 @@ def seconds_part():
             ratios.setdefault(words, []).append(math.log(refitted[1] / before[1]))
     rows = []
     for who, entries in found.items():
-        rows += [
-            ["seconds", task, who, name_of(s), x - 1, "", "", 3] for task, s, x in entries
-        ]
+        rows += [["seconds", task, who, name_of(s), x - 1, "", "", 3] for task, s, x in entries]
         mean, low, high = over_tasks([x for *_, x in entries], geometric)
         rows.append(["seconds", ALL, who, "", mean - 1, low - 1, high - 1, ""])
     for words, logs in ratios.items():

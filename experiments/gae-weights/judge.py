@@ -41,9 +41,7 @@ def made(stores):
 
 
 def kept(path):
-    return [
-        {key: NUMBERS.get(key, str)(value) for key, value in row.items()} for row in read(path)
-    ]
+    return [{key: NUMBERS.get(key, str)(value) for key, value in row.items()} for row in read(path)]
 
 
 def key_of(run):

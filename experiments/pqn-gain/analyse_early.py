@@ -131,8 +131,8 @@ def cells(policies):
 
 
 def comparisons(policies):
-    """((task, lambda, name), (seeds of td, td, seeds of policy, policy, td beside policy)); the last
-    and each loss are (mean, low, high)."""
+    """((task, lambda, name), (seeds of td, td, seeds of policy, policy, td beside policy)); losses
+    and their comparison are (mean, low, high)."""
     for task in TASKS.values():
         for lambda_ in (0.65, 0.95):
             for name in COMPARED:

@@ -28,9 +28,7 @@ def main():
     deals = {total: times for (taken, total), times in ways.items() if taken == len(one)}
     middle = (one.total() + many.total()) / 2
     far = sum(
-        times
-        for total, times in deals.items()
-        if abs(total - middle) >= abs(one.total() - middle)
+        times for total, times in deals.items() if abs(total - middle) >= abs(one.total() - middle)
     )
     p = f"{far / sum(deals.values()):.2f}".replace("0.", ".")
     totals = f"environment solves {one.total()} of {count}, 64 solve {many.total()}"

@@ -1,11 +1,13 @@
 """Arguments of train(), resume() and register(): their checks, and settings as texts."""
 
 import difflib
+import numbers
 import os
 from collections.abc import Mapping, Sequence
 
 from . import _core
 from ._checks import is_one_of, whole_number
+from ._errors import InvalidType
 
 USUAL_KEYS = ("policy", "critic")  # of observations
 _NAMES_ELSEWHERE = {  # of train()'s keywords
@@ -86,24 +88,34 @@ def flags_of(options):
 
 def texts_of(options):
     """The texts of options. None means one that is left out, as everywhere."""
-    return {
-        key: text_of(refuse_none_in(value, key))
-        for key, value in options.items()
-        if value is not None
-    }
+    return {key: text_of(plain(value, key)) for key, value in options.items() if value is not None}
 
 
-def refuse_none_in(value, key):
-    """The value of a key, unless it is a list with None, which could only mean the whole key."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            if item is None:
-                raise _core.Error(
-                    f"{key}: got None in the list {value!r}, expected values only; None in place "
-                    "of a list leaves its key out"
-                )
-            refuse_none_in(item, key)
-    return value
+def plain(value, key, tables=False):
+    """The value of a key as numbers, texts and lists of them, from arrays, ranges and data frames'
+    columns, too. None is refused in a list, since it could only mean the whole key. tables: whether
+    dicts may be among them; they stay as they are."""
+    if isinstance(value, (str, numbers.Number, os.PathLike)) or (tables and is_table(value)):
+        return value
+    if isinstance(value, (list, tuple, range)):
+        if any(item is None for item in value):
+            raise _core.Error(
+                f"{key}: got None in the list {value!r}, expected values only; None in place "
+                "of a list leaves its key out"
+            )
+        return [plain(item, key, tables) for item in value]
+    if hasattr(value, "tolist"):  # arrays, their numbers, and columns of data frames
+        return plain(value.tolist(), key, tables)
+    if hasattr(value, "to_list"):  # a column of Polars
+        return plain(value.to_list(), key, tables)
+    raise InvalidType(
+        f"{key}: got {value!r} of type {type(value).__qualname__}, expected a number, a text, or a "
+        "list, tuple, range or array of them"
+    )
+
+
+def is_table(value):
+    return isinstance(value, Mapping)
 
 
 def text_of(value):

@@ -14,6 +14,12 @@ class InvalidType(_core.Error, TypeError):
     """A TypeError of Broadloom's own checks."""
 
 
+class NotFound(_core.Error, FileNotFoundError):
+    """A FileNotFoundError of Broadloom's own checks; its kind is not_found."""
+
+    kind = "not_found"
+
+
 def error_of(kind, text, error_class=_core.Error):
     """A broadloom.Error of this kind and class, to raise."""
     error = error_class(text)

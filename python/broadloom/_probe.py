@@ -132,7 +132,17 @@ def ignores_mask(kind, env):
         return not same_rows(after, rows, order == 1)
     except TypeError:  # its reset() takes no options
         return True
-    except Exception:  # it may refuse to cut an episode, and still honour the mask at an end
+    except Exception:
+        return cuts_all_episodes(env)
+
+
+def cuts_all_episodes(env):
+    """Whether a mask may name all environments, so that it was refused for naming some, as by
+    NormalizeObservation. Others refuse to cut an episode, and honour the mask at an end."""
+    try:
+        env.reset(options={"reset_mask": np.ones(env.num_envs, np.bool_)})
+        return True
+    except Exception:
         return False
 
 

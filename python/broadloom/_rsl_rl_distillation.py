@@ -1,9 +1,9 @@
 """A runner in the form of RSL-RL's DistillationRunner (rsl-rl-lib 5.5) that learns with Broadloom.
 
-    from broadloom.rsl_rl import DistillationRunner
-    runner = DistillationRunner(env, train_cfg, log_dir="logs/student")
-    runner.load("logs/go1/model_300.pt")          # the teacher: RSL-RL's PPO, or a run of Broadloom
-    runner.learn(num_learning_iterations=300)
+from broadloom.rsl_rl import DistillationRunner
+runner = DistillationRunner(env, train_cfg, log_dir="logs/student")
+runner.load("logs/go1/model_300.pt")          # the teacher: RSL-RL's PPO, or a run of Broadloom
+runner.learn(num_learning_iterations=300)
 """
 
 from __future__ import annotations
@@ -240,6 +240,4 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         from . import _rsl_rl_torch
 
         state = super()._saved()["actor_state_dict"]
-        return _rsl_rl_torch.actor_of(
-            state, self.settings["activation"], self.settings["norm_obs"]
-        )
+        return _rsl_rl_torch.actor_of(state, self.settings["activation"], self.settings["norm_obs"])

@@ -116,9 +116,7 @@ RUNNER = {
     "logger": Row("tensorboard, or a sink", "tensorboard"),
     "wandb_project": Row("the sink's project", None),
     "multi_gpu": Row("none", None, allowed=(None,)),
-    "check_for_nan": Row(
-        "none", True, near="values are always checked", near_at=False
-    ),
+    "check_for_nan": Row("none", True, near="values are always checked", near_at=False),
     "upload_model": Row("none", False, near="models are not uploaded"),
 }
 # Keys of training scripts and wrappers, which RSL-RL's runner does not read either.

@@ -67,9 +67,7 @@ class Reading:
         distribution = dict_of(self.named(key), self.values["actor."]["distribution_cfg"])
         self.read(f"{key}.", DISTRIBUTION, distribution)
         self.read("algorithm.", ALGORITHM, parts["algorithm"])
-        self.symmetry = dict_of(
-            "algorithm.symmetry_cfg", self.values["algorithm."]["symmetry_cfg"]
-        )
+        self.symmetry = dict_of("algorithm.symmetry_cfg", self.values["algorithm."]["symmetry_cfg"])
         self.memory = self.read_memory(parts)
         self.check_models()
         self.check_numbers()

@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._arguments import flags_of, refuse_none_in, text_of
+from ._arguments import flags_of, is_table, plain, text_of
 from ._errors import error_of
 from .registering import gymnasium_id
 
@@ -185,11 +185,13 @@ class Study:
         self.name = name or (
             "study" if isinstance(definition, dict) else pathlib.Path(definition).stem
         )
+        self._is_default = not out
         self.store = pathlib.Path(out or f"studies/{self.name}.sqlite")
 
     def run(self, *, quiet: bool = False, **options: Any) -> Answer:
         """Trains the missing runs and returns a summary, failed runs included. jobs=: runs at once;
-        other keywords override the definition."""
+        part="1/4" or runs="1-3": only these, a part by default into a store of its own ("store" of
+        the summary); other keywords override the definition."""
         for key, words in _FIXED.items():
             if key in options:
                 raise _core.Error(f"{key}: got it in a call of run() or search(), expected {words}")
@@ -202,7 +204,7 @@ class Study:
                 return command(
                     "study",
                     file,
-                    out=self.store,
+                    out=self._out_of(options),
                     name=self.name,
                     report=False,
                     quiet=quiet,
@@ -214,6 +216,10 @@ class Study:
                 # The file is gone, and its lines are not those of the dict.
                 words = re.sub(re.escape(str(file)) + r"(:\d+)?", "definition", str(error))
                 raise error_of(error.kind, words) from None
+
+    def _out_of(self, options):
+        """The store of a call. By default, the program names one after each part."""
+        return None if self._is_default and options.get("part") else self.store
 
     def search(
         self,
@@ -268,15 +274,15 @@ def _toml(table):
 def _toml_pairs(table):
     """None means a key that is left out."""
     return [
-        f"{json.dumps(key)} = {_toml_value(refuse_none_in(value, key))}"
+        f"{json.dumps(key)} = {_toml_value(plain(value, key, tables=True))}"
         for key, value in table.items()
         if value is not None
     ]
 
 
 def _toml_value(value):
-    if isinstance(value, dict):
+    if is_table(value):
         return "{" + ", ".join(_toml_pairs(value)) + "}"
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
     return json.dumps(os.fspath(value)) if isinstance(value, (str, os.PathLike)) else text_of(value)

@@ -7,10 +7,12 @@ import json
 import os
 import pathlib
 import sqlite3
+import warnings
 from typing import TYPE_CHECKING
 
+from . import _core
 from ._checks import is_one_of
-from ._errors import InvalidValue, error_of
+from ._errors import InvalidValue, NotFound, error_of
 
 if TYPE_CHECKING:
     from ._types import DataFrame, Library, StrPath
@@ -33,21 +35,29 @@ def frame_of(columns, library=None):
 
 def read_metrics(run: StrPath, library: Library | None = None) -> DataFrame:
     """A run's metrics: one row per logged iteration."""
-    return _lines(run, "metrics.jsonl", library)
+    return _log(run, "metrics.jsonl", library)
 
 
 def read_evaluations(run: StrPath, library: Library | None = None) -> DataFrame:
     """The evaluations during a run: one row each."""
-    return _lines(run, "eval.jsonl", library)
+    return _log(run, "eval.jsonl", library)
 
 
 def read_ledger(path: StrPath, library: Library | None = None) -> DataFrame:
     """A ledger, or one record: one row per run. Nested values have names such as
-    contract.num_envs."""
-    return frame_of(
-        _columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]),
-        library,
-    )
+    contract.num_envs. Warns of damaged lines, and leaves them out."""
+    expected = "a ledger, such as runs/ledger.jsonl"
+    lines = _lines(path, expected, _core.is_whole_ledger_line)
+    damaged = [number for number, row in lines if row is None]
+    if damaged and len(damaged) == len(lines):
+        raise error_of("mismatch", f"'{os.fspath(path)}' has no record; expected {expected}")
+    if damaged:
+        warnings.warn(
+            f"'{os.fspath(path)}': left out its damaged lines {', '.join(map(str, damaged))}; "
+            "each run's folder keeps a copy of its line (ledger_line.json)",
+            stacklevel=2,
+        )
+    return frame_of(_columns([row for _, row in lines if row is not None]), library)
 
 
 def read_store(store: StrPath, view: str = "scores", library: Library | None = None) -> DataFrame:
@@ -57,9 +67,7 @@ def read_store(store: StrPath, view: str = "scores", library: Library | None = N
         raise InvalidValue(f"view: got {view!r}, expected one of {', '.join(VIEWS)}")
     path = pathlib.Path(store)
     if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no store '{path}'; expected a file that `broadloom study` wrote"
-        )
+        raise _missing(f"store '{path}'", "a file that `broadloom study` wrote")
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         cursor = connection.execute(f"SELECT * FROM {view}")
@@ -72,20 +80,42 @@ def read_store(store: StrPath, view: str = "scores", library: Library | None = N
     return frame_of({name: [row[i] for row in rows] for i, name in enumerate(names)}, library)
 
 
-def _lines(run, name, library):
+def _log(run, name, library):
     path = pathlib.Path(os.fspath(run)) / name
+    lines = _lines(path, "a run's folder")
+    for number, row in lines:
+        if row is None:
+            raise error_of(
+                "corrupt",
+                f"'{path}' is damaged: line {number} is no JSON object; `broadloom train --resume "
+                f"{os.fspath(run)}` checks the run",
+            )
+    return frame_of(_columns([row for _, row in lines]), library)
+
+
+def _lines(path, expected, is_whole=lambda line: True):
+    """Numbers, from 1, and values of a file's JSON lines; None for one that is no whole object."""
+    path = pathlib.Path(path)
     if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no {name} in '{os.fspath(run)}'; expected a run's folder"
-        )
-    return frame_of(
-        _columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]),
-        library,
-    )
+        raise _missing(f"file '{path}'", expected)
+    out = []
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        if line.strip():
+            row = _object(line) if is_whole(line) else None
+            out.append((number, None if row is None else _flat(row)))
+    return out
 
 
-def _text(path):
-    return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+def _object(line):
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _missing(what, expected):
+    return NotFound(f"there is no {what}; expected {expected}")
 
 
 def _flat(item, prefix=""):

@@ -10,6 +10,8 @@ import pathlib
 import struct
 from typing import TYPE_CHECKING, Any
 
+from ._errors import NotFound
+
 if TYPE_CHECKING:
     from ._types import StrPath
 
@@ -31,7 +33,7 @@ class RunFiles:
         try:
             manifest = json.loads((self.dir / "manifest.json").read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            raise FileNotFoundError(
+            raise NotFound(
                 f"there is no manifest.json in '{self.dir}'; expected a run's folder"
             ) from None
         self.config = {key: _value(text) for key, text in manifest["config"].items()}

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from . import _core
-from ._arguments import refuse_none_in, text_of
+from ._arguments import plain, text_of
 from ._errors import error_of
 
 _OWN_AXES = ("grid", "shapes", "variants", "sampler", "tuned")
@@ -107,8 +107,9 @@ def _distributions(optuna, space):
         )
     out = {}
     for key, values in space.items():
-        if isinstance(values, (list, tuple)):
-            refuse_none_in(values, key)
+        if not isinstance(values, (str, optuna.distributions.BaseDistribution)):
+            values = plain(values, key)
+        if isinstance(values, list):
             values = optuna.distributions.CategoricalDistribution(tuple(values))
         if not isinstance(values, optuna.distributions.BaseDistribution):
             raise _core.Error(

@@ -15,7 +15,7 @@ import types
 import numpy as np
 
 from ._arrays import flat, numpy_of
-from ._errors import InvalidType, InvalidValue
+from ._errors import InvalidType, InvalidValue, NotFound
 from ._memory import free_memory, refuse_over
 from .sources import package
 
@@ -203,7 +203,7 @@ class WarpEnvs:
         text = os.fspath(model)
         is_file = not text.lstrip().startswith("<")
         if is_file and not os.path.isfile(text):
-            raise FileNotFoundError(
+            raise NotFound(
                 f"model: got '{text}', which is no file; expected MJCF (.xml) or MJB (.mjb), or "
                 "the text of MJCF"
             )

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bridges/bridges.h"
+#include "broadloom/record/ledger.h"
 #include "environments.h"
 #include "errors.h"
 #include "importing.h"
@@ -16,6 +17,9 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // registered environments live as long as the process
   broadloom::register_bridges();
   m.def("add_package_folder", &broadloom::add_package_folder, nanobind::arg("folder"));
+  m.def("is_whole_ledger_line", [](const nanobind::bytes& line) {
+    return broadloom::check_ledger_bytes({line.c_str(), line.size()}).ok();
+  });
   broadloom::python::bind_errors(m);
   broadloom::python::bind_environments(m);
   broadloom::python::bind_simulators(m);

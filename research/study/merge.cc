@@ -2,14 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
+#include "broadloom/record/file_lock.h"
 #include "broadloom/record/files.h"
 #include "research/study/sqlite.h"
 #include "research/study/store_schema.h"
 #include "research/study/store_views.h"
 #include "research/study/study_definition.h"
+#include "research/study/study_part.h"
 #include "research/study/study_store.h"
 
 namespace broadloom {
@@ -24,10 +28,6 @@ INSERT INTO runs (id, cell_id, seed, config_hash, status)
   SELECT id, cell_id, seed, config_hash, 'pending' FROM part.runs;
 )sql";
 
-constexpr char kFindPending[] = R"sql(
-CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
-  WHERE p.status <> 'pending' AND m.status = 'pending';
-)sql";
 // A run that failed in one store, of memory for example, may have finished in another.
 constexpr char kFindBetter[] = R"sql(
 CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
@@ -57,23 +57,14 @@ ORDER BY p.id LIMIT 1
 constexpr char kDisagree[] = R"sql(
 SELECT c.name, m.seed FROM part.runs p JOIN main.runs m ON m.id = p.id
 JOIN main.cells c ON c.id = m.cell_id
-WHERE p.status <> 'pending' AND m.status <> 'pending'
-  AND (p.status <> m.status OR p.parameters_hash IS NOT m.parameters_hash)
-ORDER BY m.id LIMIT 1
-)sql";
-constexpr char kDisagreeFinished[] = R"sql(
-SELECT c.name, m.seed FROM part.runs p JOIN main.runs m ON m.id = p.id
-JOIN main.cells c ON c.id = m.cell_id
 WHERE p.status = 'finished' AND m.status = 'finished'
   AND p.parameters_hash IS NOT m.parameters_hash
 ORDER BY m.id LIMIT 1
 )sql";
 
-// Whether the first store may have more seeds than the part.
-enum class Seeds { kSame, kMayBeMore };
-
+// The first store may have more seeds than the part.
 Status check_definition(Database& merged, Database& part, const std::string& first,
-                        const std::string& path, Seeds seeds) {
+                        const std::string& path) {
   Result<Statement> ours = merged.prepare("SELECT definition FROM study");
   if (!ours.ok()) return ours.status();
   Result<Statement> theirs = part.prepare("SELECT definition FROM study");
@@ -81,9 +72,7 @@ Status check_definition(Database& merged, Database& part, const std::string& fir
   for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
   const std::string our_text = plain_definition(ours.value().text(0));
   const std::string their_text = plain_definition(theirs.value().text(0));
-  if (our_text == their_text ||
-      (seeds == Seeds::kMayBeMore && only_adds_seeds(their_text, our_text)))
-    return {};
+  if (our_text == their_text || only_adds_seeds(their_text, our_text)) return {};
   return {
       ErrorKind::kMismatch,
       fmt::format(
@@ -93,8 +82,8 @@ Status check_definition(Database& merged, Database& part, const std::string& fir
           definition_differences({"'" + path + "'", their_text}, {"'" + first + "'", our_text}))};
 }
 
-Status check_agreement(Database& merged, const std::string& path, const char* disagree) {
-  Result<Statement> query = merged.prepare(disagree);
+Status check_agreement(Database& merged, const std::string& path) {
+  Result<Statement> query = merged.prepare(kDisagree);
   if (!query.ok()) return query.status();
   const Result<bool> row = query.value().next();
   if (!row.ok()) return row.status();
@@ -124,35 +113,19 @@ Status attach_part(Database& merged, const std::string& path) {
 }
 
 // first: name of the store that `merged` began with; "" if it is empty.
-Status check_part(Database& merged, const std::string& path, const std::string& first,
-                  Seeds seeds) {
+Status check_part(Database& merged, const std::string& path, const std::string& first) {
   Result<Database> part = Database::open(path, Access::kRead);
   if (!part.ok()) return part.status();
   BROADLOOM_TRY(check_format(part.value(), path));
-  return first.empty() ? Status() : check_definition(merged, part.value(), first, path, seeds);
+  return first.empty() ? Status() : check_definition(merged, part.value(), first, path);
 }
 
-Status add_store(Database& merged, const std::vector<std::string>& stores, std::size_t place) {
-  const std::string& path = stores[place];
-  BROADLOOM_TRY(check_part(merged, path, place > 0 ? stores.front() : "", Seeds::kSame));
-  BROADLOOM_TRY(attach_part(merged, path));
-  // One transaction reads a consistent state of the part, even while a runner works on it.
-  BROADLOOM_TRY(merged.run("BEGIN"));
-  if (place == 0) BROADLOOM_TRY(merged.run(kCopyPlan));
-  BROADLOOM_TRY(check_runs(merged, path));
-  BROADLOOM_TRY(check_agreement(merged, path, kDisagree));
-  BROADLOOM_TRY(merged.run(kFindPending));
-  BROADLOOM_TRY(merged.run(kCopyRuns));
-  BROADLOOM_TRY(merged.commit());
-  BROADLOOM_TRY(merged.run("DETACH part"));
-  // After the detaching, a view's names can only mean this store.
-  return place == 0 ? make_views(merged) : Status();
-}
-
-Status take_attached(Database& store, const std::string& path) {
-  BROADLOOM_TRY(store.begin());
-  Status status = check_runs(store, path);
-  if (status.ok()) status = check_agreement(store, path, kDisagreeFinished);
+// One transaction reads a consistent state of the part, even while a runner works on it.
+Status take_attached(Database& store, const std::string& path, const char* before) {
+  BROADLOOM_TRY(store.run("BEGIN"));
+  Status status = store.run(before);
+  if (status.ok()) status = check_runs(store, path);
+  if (status.ok()) status = check_agreement(store, path);
   if (status.ok()) status = store.run(kFindBetter);
   if (status.ok()) status = store.run(kCopyRuns);
   if (status.ok()) status = store.commit();
@@ -160,12 +133,26 @@ Status take_attached(Database& store, const std::string& path) {
   return status;
 }
 
+// before: SQL that the transaction runs first.
+Status take_part(Database& store, const std::string& path, const std::string& first,
+                 const char* before = "") {
+  BROADLOOM_TRY(check_part(store, path, first));
+  BROADLOOM_TRY(attach_part(store, path));
+  const Status status = take_attached(store, path, before);
+  const Status detached = store.run("DETACH part");
+  return status.ok() ? detached : status;
+}
+
 Result<MergeSummary> fill(const std::vector<std::string>& stores, Database& database) {
   BROADLOOM_TRY(database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                          kStoreApplication, kStoreFormat)));
   BROADLOOM_TRY(database.run(kStoreSchema));
-  for (std::size_t i = 0; i < stores.size(); ++i) {
-    BROADLOOM_TRY(add_store(database, stores, i));
+  const std::string& first = stores.front();
+  BROADLOOM_TRY(take_part(database, first, "", kCopyPlan));
+  // After the detaching, a view's names can only mean this store.
+  BROADLOOM_TRY(make_views(database));
+  for (std::size_t i = 1; i < stores.size(); ++i) {
+    BROADLOOM_TRY(take_part(database, stores[i], first));
   }
   Result<Statement> count = database.prepare(
       "SELECT count(*), total(status = 'finished'), total(status = 'failed') FROM runs");
@@ -174,35 +161,88 @@ Result<MergeSummary> fill(const std::vector<std::string>& stores, Database& data
   return MergeSummary{count.value().integer(0), count.value().integer(1), count.value().integer(2)};
 }
 
+// A store to merge into, which another command may not change meanwhile. Its destructor removes a
+// file that is still empty.
+class OutStore {
+ public:
+  OutStore() = default;
+  OutStore(const OutStore&) = delete;
+  OutStore& operator=(const OutStore&) = delete;
+  ~OutStore() {
+    std::error_code ignored;
+    if (!path_.empty() && is_empty()) std::filesystem::remove(path_, ignored);
+  }
+
+  Status lock(const std::string& path) {
+    Result<FileLock> lock = lock_store(path);
+    if (!lock.ok()) return lock.status();
+    lock_ = lock.take();
+    path_ = path;
+    return {};
+  }
+  bool is_empty() const {
+    std::error_code ignored;
+    return std::filesystem::file_size(path_, ignored) == 0;
+  }
+  bool is(const std::string& path) const {
+    std::error_code ignored;
+    return std::filesystem::equivalent(path, path_, ignored);
+  }
+
+ private:
+  std::string path_;
+  FileLock lock_;
+};
+
+// The store of a part would no longer be one.
+Status check_whole(const std::string& path) {
+  Result<Database> store = Database::open(path, Access::kRead);
+  if (!store.ok()) return store.status();
+  BROADLOOM_TRY(check_format(store.value(), path));
+  Result<Statement> part = store.value().prepare("SELECT shard, shards FROM study");
+  if (!part.ok()) return part.status();
+  BROADLOOM_TRY(part.value().next().status());
+  if (part.value().integer(1) == 1) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' is the store of {}, expected one of the whole study; name another file "
+                      "with --out",
+                      path, part_name(part.value().integer(0), part.value().integer(1)))};
+}
+
 }  // namespace
 
 Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out) {
   if (stores.empty()) {
     return Status(ErrorKind::kInvalidConfig, "no stores to merge; name the parts' stores");
   }
-  std::error_code ignored;
-  if (std::filesystem::exists(out, ignored)) {
-    return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("'{}' exists already; name another file with --out", out));
-  }
   BROADLOOM_TRY(check_room(out));  // before the work
-  // In memory until it is complete, so that a kill leaves nothing.
+  OutStore target;
+  BROADLOOM_TRY(target.lock(out));
+  std::vector<std::string> all;
+  if (!target.is_empty()) {
+    BROADLOOM_TRY(check_whole(out));
+    all.push_back(out);
+  }
+  // A pattern of names may match the store that an earlier merge made.
+  std::copy_if(stores.begin(), stores.end(), std::back_inserter(all),
+               [&](const std::string& path) { return !target.is(path); });
+  if (all.empty()) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("'{}' is the only store to merge; name the parts' stores", out));
+  }
+  // In memory until it is complete, so that the file changes as a whole or not at all.
   Result<Database> merged = Database::make_private(out);
   if (!merged.ok()) return merged.status();
-  Result<MergeSummary> summary = fill(stores, merged.value());
+  Result<MergeSummary> summary = fill(all, merged.value());
   if (!summary.ok()) return summary.status();
-  const Result<std::string> bytes = merged.value().bytes();
-  if (!bytes.ok()) return bytes.status();
-  BROADLOOM_TRY(write_file_atomically(out, bytes.value()));
+  Result<Database> file = Database::open(out);
+  if (!file.ok()) return file.status();
+  BROADLOOM_TRY(file.value().replace_by(merged.value()));
   return summary;
 }
 
 Status take_runs(Database& store, const std::string& name, const std::string& path) {
-  BROADLOOM_TRY(check_part(store, path, name, Seeds::kMayBeMore));
-  BROADLOOM_TRY(attach_part(store, path));
-  const Status status = take_attached(store, path);
-  const Status detached = store.run("DETACH part");
-  return status.ok() ? detached : status;
+  return take_part(store, path, name);
 }
 
 }  // namespace broadloom

@@ -244,8 +244,6 @@ Result<StudySummary> QueueLauncher::run(const StudyPlan& plan, const LaunchOptio
   Result<std::vector<StoredRun>> runs = store.value().runs();
   if (!runs.ok()) return runs.status();
   summary.runs = runs.take();
-  summary.complete = std::none_of(summary.runs.begin(), summary.runs.end(),
-                                  [](const StoredRun& run) { return run.status == "pending"; });
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
 }

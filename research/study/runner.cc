@@ -223,6 +223,12 @@ Status check_isa_of_cells(const StudyPlan& plan) {
   return check_isa(isa);
 }
 
+bool StudySummary::is_over(const StudyPart& part) const {
+  return std::none_of(runs.begin(), runs.end(), [&](const StoredRun& run) {
+    return part.holds(run.id) && run.status == "pending";
+  });
+}
+
 Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& options,
                                const StudyHooks& hooks) {
   const Clock::time_point start = Clock::now();
@@ -254,9 +260,6 @@ Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& option
   Result<std::vector<StoredRun>> runs = store.value().runs();
   if (!runs.ok()) return runs.status();
   summary.runs = runs.take();
-  summary.complete = std::none_of(
-      summary.runs.begin(), summary.runs.end(),
-      [&](const StoredRun& run) { return options.part.holds(run.id) && run.status == "pending"; });
   summary.seconds = seconds_since(start);
   return summary;
 }

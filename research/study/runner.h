@@ -28,9 +28,11 @@ struct StudyHooks {
 };
 
 struct StudySummary {
-  bool complete = false;        // no run of this part is left
   std::vector<StoredRun> runs;  // all runs of the study, in order
   double seconds = 0.0;         // of this call
+
+  // Whether no run of the part is left; by default, of the study.
+  bool is_over(const StudyPart& part = {}) const;
 };
 
 // All cells must ask for the same instruction set, as a process has only one, and this machine must

@@ -17,7 +17,7 @@ namespace {
 constexpr int kBusyMilliseconds = 2000;
 
 constexpr const char* kGoOn =
-    "; then run the same command again: finished runs stay in the store, and the rest is run";
+    "; then run the same command again, which keeps all runs that the store has";
 
 // Exceeding a file size limit, or some quotas, appears as a plain write error.
 bool no_room(int extended_code) {
@@ -196,18 +196,12 @@ Result<Database> Database::connect(const std::string& name, int flags, const std
   return database;
 }
 
-Result<std::string> Database::bytes() const {
-  sqlite3_int64 size = 0;
-  const std::unique_ptr<unsigned char, void (*)(void*)> copy(
-      sqlite3_serialize(connection_.get(), "main", &size, 0), sqlite3_free);
-  if (copy != nullptr) {
-    return std::string(reinterpret_cast<const char*>(copy.get()), static_cast<std::size_t>(size));
-  }
-  return Status(
-      ErrorKind::kIo,
-      fmt::format("cannot write '{}': not enough memory for its bytes; end other programs, "
-                  "or merge fewer stores at a time",
-                  path_));
+Status Database::replace_by(Database& other) {
+  sqlite3_backup* copy =
+      sqlite3_backup_init(connection_.get(), "main", other.connection_.get(), "main");
+  if (copy == nullptr) return error("write");
+  sqlite3_backup_step(copy, -1);
+  return sqlite3_backup_finish(copy) == SQLITE_OK ? Status() : error("write");
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {

@@ -75,8 +75,8 @@ class Database {
   // A private empty database that ends with this value. Messages call it `path`.
   static Result<Database> make_private(const std::string& path);
 
-  // The bytes of its file. kIo if memory does not suffice.
-  Result<std::string> bytes() const;
+  // Replaces all of it by a copy of the other, in one commit.
+  Status replace_by(Database& other);
 
   Result<Statement> prepare(std::string_view sql);
   // Runs one or more statements without parameters; ignores rows.

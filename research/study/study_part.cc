@@ -24,6 +24,10 @@ bool add_runs(const std::string& item, std::int64_t most, std::vector<std::int64
 
 }  // namespace
 
+std::string part_name(std::int64_t index, std::int64_t count) {
+  return count == 1 ? "the whole study" : fmt::format("part {}/{}", index, count);
+}
+
 Result<StudyPart> parse_part(const std::string& text) {
   StudyPart part;
   const char* end = text.data() + text.size();

@@ -25,6 +25,9 @@ struct StudyPart {
   bool is_whole() const { return count == 1 && runs.empty(); }
 };
 
+// "part 2/4"; of a count of 1: "the whole study".
+std::string part_name(std::int64_t index, std::int64_t count);
+
 // Reads "2/4". kInvalidConfig unless 1 <= index <= count.
 Result<StudyPart> parse_part(const std::string& text);
 

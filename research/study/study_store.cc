@@ -299,21 +299,25 @@ Status check_format(Database& database, const std::string& path) {
                       path, found)};
 }
 
+Result<FileLock> lock_store(const std::string& path) {
+  Result<std::optional<FileLock>> lock = FileLock::try_acquire(path, Links::kFollow);
+  if (!lock.ok()) return lock.status();
+  if (lock.value()) return std::move(*lock.value());
+  return Status(ErrorKind::kIo,
+                fmt::format("another command is working on '{}'; wait for it or stop it, or name "
+                            "another store with --out",
+                            path));
+}
+
 Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan,
                                     const StudyPart& part, bool any_revision) {
   BROADLOOM_TRY(make_folders(std::filesystem::path(path).parent_path().string()));
   StudyStore store;
   store.path_ = path;
   store.planned_ = plan.runs;
-  Result<std::optional<FileLock>> lock = FileLock::try_acquire(path, Links::kFollow);
+  Result<FileLock> lock = lock_store(path);
   if (!lock.ok()) return lock.status();
-  if (!lock.value()) {
-    return Status(ErrorKind::kIo,
-                  fmt::format("another runner is working on '{}'; wait for it or stop it, or name "
-                              "another store with --out",
-                              path));
-  }
-  store.lock_ = std::move(*lock.value());
+  store.lock_ = lock.take();
   Result<Database> database = Database::open(path);
   if (!database.ok()) return database.status();
   store.database_ = database.take();
@@ -397,9 +401,10 @@ Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool
   }
   if (row.integer(1) != part.index || row.integer(2) != part.count) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is part {}/{} of this study, but part {}/{} was asked for; give each "
-                        "part its own store",
-                        path_, row.integer(1), row.integer(2), part.index, part.count)};
+            fmt::format("'{}' is the store of {}, but {} was asked for; give each its own store "
+                        "with --out",
+                        path_, part_name(row.integer(1), row.integer(2)),
+                        part_name(part.index, part.count))};
   }
   if (any_revision || (row.integer(5) == 0 && !grows)) return {};
   return check_revision();

@@ -74,6 +74,10 @@ class StudyStore {
   Database database_;
 };
 
+// Locks a store against other commands that change it, and creates an empty file if it does not
+// exist. kIo if it is locked, and the errors of FileLock.
+Result<FileLock> lock_store(const std::string& path);
+
 // kMismatch if the database is not a store of this program's format; kCorrupt if it is damaged.
 Status check_format(Database& database, const std::string& path);
 

@@ -166,7 +166,7 @@ class Report(unittest.TestCase):
         _, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("Written every 5 s until the runs end", errors)
-        self.assertNotIn("http-equiv=\"refresh\"", page.read_text(encoding="utf-8"))
+        self.assertNotIn('http-equiv="refresh"', page.read_text(encoding="utf-8"))
         self.fails(2, "--follow: got --json", "runs/a", "--follow", "--json")
 
     def test_a_live_page_ends_when_nobody_trains(self):
@@ -176,8 +176,10 @@ class Report(unittest.TestCase):
         os.remove(self.path("runs/a/ledger_line.json"))
         part = ["--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite"]
         self.assertEqual(self.run_program(*STUDY, *part).returncode, 0)
-        for name, page in (("runs/a", "runs-report/runs.html"),
-                           ("part.sqlite", "part-report/study.html")):
+        for name, page in (
+            ("runs/a", "runs-report/runs.html"),
+            ("part.sqlite", "part-report/study.html"),
+        ):
             with self.subTest(name):
                 result = self.run_program("report", name, "--follow")
                 self.assertEqual(result.returncode, 0, result.stderr)

@@ -213,12 +213,26 @@ class Signals(ProgramTest):
         )
         self.assertIn("Longer ones are missing", text)
         # Its episodes are those of a whole play, which has fewer here; the numbers say which.
-        code, text = self.stop_where(r"50 %  |[1-9][\d,]* of 1,000,000 ep", "compare", "a", "b",
-                                     "--panel", "panel.toml", "--threads", "1")
+        code, text = self.stop_where(
+            r"50 %  |[1-9][\d,]* of 1,000,000 ep",
+            "compare",
+            "a",
+            "b",
+            "--panel",
+            "panel.toml",
+            "--threads",
+            "1",
+        )
         self.assertEqual(code, 130, text)
         self.assertRegex(text, r"Stopped: 0 of 2 runs were played\. Kept: a/panel-\S+partial.json")
-        self.assertNotIn("-0", [n for n in os.listdir(os.path.join(self.folder.name, "a"))
-                                if re.fullmatch(r"panel-[0-9a-f]{8}\.json", n)])
+        self.assertNotIn(
+            "-0",
+            [
+                n
+                for n in os.listdir(os.path.join(self.folder.name, "a"))
+                if re.fullmatch(r"panel-[0-9a-f]{8}\.json", n)
+            ],
+        )
 
     def test_a_whole_panel_removes_the_part_of_one_that_was_stopped(self):
         self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 20\n')
@@ -245,8 +259,16 @@ class Signals(ProgramTest):
         result = self.run_program("compare", part, "a", "--panel", "panel.toml")
         self.assertEqual(result.returncode, 6)
         self.assertIn("only the part of a panel", result.stderr)
-        code, text = self.stop_where(r"[1-9][\d,]* of 600,000 ep", "compare", "a", "b.json",
-                                     "--panel", "panel.toml", "--threads", "1")
+        code, text = self.stop_where(
+            r"[1-9][\d,]* of 600,000 ep",
+            "compare",
+            "a",
+            "b.json",
+            "--panel",
+            "panel.toml",
+            "--threads",
+            "1",
+        )
         self.assertEqual(code, 130, text)
         self.assertNotIn("whole results", text)
 

@@ -141,6 +141,7 @@ class Strangers(ProgramTest):
             )
             self.assertEqual(result.returncode, 4, result.stderr)
             self.assertIn("free some space", result.stderr)
+            self.assertNotIn("--resume", result.stderr)
 
     def test_a_rerun_that_was_stopped_is_added_to_no_ledger(self):
         self.run_program("train", *SMALL, "--out", "run", "--quiet")

@@ -75,7 +75,8 @@ class Watch(ProgramTest):
         printed = self.run_program("watch", newest)
         self.assertEqual(printed.returncode, 0, printed.stderr)
         self.assertRegex(
-            printed.stdout, r"^Episode 1: return \d+\.00, \d+ steps, pole_fell\nwatch\.html\n"
+            printed.stdout,
+            r"^Episode 1: return \d+\.00, \d+ steps, pole_fell\nwatch\.html\n"
             r"Next: .*browser.*\n$",
         )
         quiet = self.run_program("watch", "a", "--out", "elsewhere.html", "--quiet")

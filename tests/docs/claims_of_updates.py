@@ -72,9 +72,7 @@ def long_budgets():
 
 
 def gae_weights():
-    pairs = rows(
-        "experiments/gae-weights/results/pairs.csv", score="area", **{"lambda": "chosen"}
-    )
+    pairs = rows("experiments/gae-weights/results/pairs.csv", score="area", **{"lambda": "chosen"})
     pairs = [one for one in pairs if one["task"] != "LunarLander-v3"]
     ways = [one for one in pairs if one["base"].split()[0] == one["other"].split()[0]]
     holds(len(ways) == 12, ways)

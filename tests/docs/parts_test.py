@@ -43,8 +43,12 @@ class Parts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if subprocess.run(["sh", "-c", "command -v dpkg && command -v ninja"],
-                      stdout=subprocess.DEVNULL).returncode != 0:
+    if (
+        subprocess.run(
+            ["sh", "-c", "command -v dpkg && command -v ninja"], stdout=subprocess.DEVNULL
+        ).returncode
+        != 0
+    ):
         print("SKIPPED: parts are found by dpkg and Ninja")
         sys.exit(77)
     unittest.main()

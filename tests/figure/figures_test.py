@@ -1,4 +1,5 @@
 """experiments/figures.py: what a description picks and draws, and what is said of a wrong one."""
+
 import contextlib
 import io
 import pathlib
@@ -72,8 +73,10 @@ class Figures(unittest.TestCase):
         self.refused("no column 'retrn'", SPEC.replace('"return"', '"retrn"'))
         self.refused("no row of cells.csv", SPEC + 'where.task = "c"\n')
         self.refused("two rows at one x", SPEC)
-        self.refused("which the order ['16'] lacks",
-                     SPEC + 'kind = "points"\nx_scale = "categories"\nx_order = ["16"]\n')
+        self.refused(
+            "which the order ['16'] lacks",
+            SPEC + 'kind = "points"\nx_scale = "categories"\nx_order = ["16"]\n',
+        )
         self.refused("cells.tsv", SPEC.replace("csv", "tsv"))
         self.refused("a.toml", "title")
 

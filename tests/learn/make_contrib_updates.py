@@ -154,9 +154,7 @@ def play(policy, block):
     kept = {name: [] for name in ("values", "log_probs", "entropies")}
     kept |= {f"{part}_states_{side}": [] for part in ("hidden", "cell") for side in ("pi", "vf")}
     state = torch.as_tensor(block["states"]).double().reshape(ENVS, 4, -1)
-    pi, vf = [
-        tuple(state[:, k][None].contiguous() for k in pair) for pair in ((0, 1), (2, 3))
-    ]
+    pi, vf = [tuple(state[:, k][None].contiguous() for k in pair) for pair in ((0, 1), (2, 3))]
     ended = np.vstack([np.zeros((1, ENVS)), block["ended"].reshape(STEPS, ENVS)[:-1]])
     seen = torch.as_tensor(block["observations"]).double().reshape(STEPS, ENVS, SEEN)
     actions = torch.as_tensor(block["actions"]).reshape(STEPS, ENVS)

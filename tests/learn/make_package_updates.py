@@ -159,9 +159,7 @@ def sb3(block, orders, case):
     from stable_baselines3.common.utils import FloatSchedule
 
     # Stable-Baselines3 would round observations to float32.
-    exact = mock.patch(
-        "stable_baselines3.common.policies.preprocess_obs", lambda x, *_, **__: x
-    )
+    exact = mock.patch("stable_baselines3.common.policies.preprocess_obs", lambda x, *_, **__: x)
     space = spaces.Box(-np.inf, np.inf, (4,)), spaces.Box(-1, 1, (2,))
     policy = ActorCriticPolicy(
         *space,

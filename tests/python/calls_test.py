@@ -229,6 +229,18 @@ class CallsTest(unittest.TestCase):
                 given = {"env_kwargs": {"mode": None}, key: None}
                 self.assertEqual(broadloom.register(name, plain, **given), name)
 
+    def test_arrays_and_ranges_are_lists(self):
+        for name, sizes in (("array", np.array([8, 4])), ("range", range(4, 12, 4))):
+            run = broadloom.train(
+                "CartPole-v1",
+                out=out(name),
+                norm_obs=np.True_,
+                **{**SMALL, "hidden_sizes": sizes},
+            )
+            config = json.loads((run.dir / "manifest.json").read_text())["config"]
+            self.assertEqual(config["hidden_sizes"], ",".join(map(str, sizes)))
+            self.assertEqual(config["norm_obs"], "true")
+
     def test_none_in_a_list_is_refused(self):
         base = {"env_id": "CartPole-v1", **{k: SMALL[k] for k in SIZES}}
         for definition in (

@@ -13,6 +13,7 @@ import time
 import unittest
 
 import gymnasium
+import numpy as np
 
 import broadloom
 
@@ -75,6 +76,62 @@ class CommandsTest(unittest.TestCase):
         self.assertTrue(STUDY.run(quiet=True)["complete"])
         self.assertEqual(STUDY.report(out=OUT / "report")["title"], "tiny")
         self.assertTrue((OUT / "report" / "study.json").is_file())
+
+    def test_parts_of_a_study_have_a_store_each(self):
+        study = broadloom.Study(
+            {"seeds": 2, "base": {"env_id": "CartPole-v1", "total_timesteps": 512}}, name="halves"
+        )
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(OUT)
+        parts = [study.run(part=f"{i}/2", quiet=True) for i in (1, 2)]
+        self.assertEqual(
+            [part["store"] for part in parts],
+            [f"studies/halves.part-{i}-of-2.sqlite" for i in (1, 2)],
+        )
+        self.assertEqual([part["complete"] for part in parts], [False, False])
+        self.assertEqual([part["part_complete"] for part in parts], [True, True])
+        broadloom.command("study", "merge", parts[0]["store"], out=study.store)
+        self.assertEqual(study.run(runs="1", quiet=True)["cells"][0]["pending"], 1)
+        broadloom.command("study", "merge", *(part["store"] for part in parts), out=study.store)
+        self.assertTrue(study.run(plan=False, quiet=True)["complete"])
+        mine = broadloom.Study(study.definition, name="mine", out=OUT / "mine.sqlite")
+        mine.run(part="1/2", quiet=True)
+        with self.assertRaisesRegex(broadloom.Error, "part 1/2, but the whole study was asked for"):
+            mine.run(quiet=True)
+
+    def test_a_study_takes_arrays_and_ranges(self):
+        class Column:  # as of pandas
+            def __init__(self, values):
+                self.values = values
+
+            def tolist(self):
+                return self.values
+
+        def plan(**grid):
+            study = broadloom.Study({"seeds": range(3, 5), "grid": grid}, out=OUT / "none.sqlite")
+            return study.run(plan=True, quiet=True)
+
+        found = plan(
+            learning_rate=np.logspace(-4, -3, 2),
+            update_epochs=range(2, 4),
+            gamma=Column([0.5, 0.75]),
+            norm_obs=np.array([True, False]),
+            hidden_sizes=np.array([[8, 8], [16, 16]]),
+        )
+        self.assertEqual((found["seeds"], found["runs"]), ([3, 4], 64))
+        cells = [cell["cell"] for cell in found["cells"]]
+        for part in ("learning_rate=0.001", "update_epochs=3", "gamma=0.75", "norm_obs=false",
+                     "hidden_sizes=16"):  # fmt: skip
+            self.assertEqual(sum(part in cell for cell in cells), 16, cells)
+        self.assertEqual(plan(num_steps=np.array([8, 16]))["runs"], 4)
+        for wrong in ({0.1, 0.2}, (rate for rate in (0.1, 0.2)), b"0.1", object()):
+            with self.assertRaisesRegex(
+                TypeError, "^learning_rate: got .* of type .*, expected a number"
+            ):
+                plan(learning_rate=wrong)
+            with self.assertRaisesRegex(broadloom.Error, "^learning_rate: got .* of type "):
+                broadloom.train("CartPole-v1", learning_rate=wrong)
 
     def test_errors_have_the_programs_words_and_kind(self):
         for kind, words, call in (
@@ -239,6 +296,22 @@ class FramesTest(unittest.TestCase):
         ledger = broadloom.read_ledger(OUT / "ledger.jsonl")
         self.assertIn(8, list(ledger["contract.num_envs"]))
 
+    def test_damaged_lines_are_named(self):
+        line = pathlib.Path(RUN.dir, "ledger_line.json").read_bytes().strip()
+        path = OUT / "damaged.jsonl"
+        path.write_bytes(b"\n".join([line, line[:-9], line.replace(b"2048", b"2049"), line, b""]))
+        with self.assertWarnsRegex(UserWarning, "damaged.jsonl': left out its damaged lines 2, 3;"):
+            self.assertEqual(len(broadloom.read_ledger(path)["format"]), 2)
+        path.write_bytes(line[:-9])
+        with self.assertRaisesRegex(broadloom.Error, "damaged.jsonl' has no record") as no:
+            broadloom.read_ledger(path)
+        self.assertEqual(no.exception.kind, "mismatch")
+        (OUT / "cut").mkdir()
+        (OUT / "cut" / "metrics.jsonl").write_text('{"iteration": 1}\n{"iterat')
+        with self.assertRaisesRegex(broadloom.Error, "metrics.jsonl' is damaged: line 2") as no:
+            broadloom.read_metrics(OUT / "cut")
+        self.assertEqual(no.exception.kind, "corrupt")
+
     def test_of_a_study(self):
         STUDY.run(quiet=True)
         scores = STUDY.frame()
@@ -253,10 +326,16 @@ class FramesTest(unittest.TestCase):
             (FileNotFoundError, lambda: broadloom.read_store(OUT / "nothing.sqlite")),
             (broadloom.Error, lambda: broadloom.read_store(OUT / "no.sqlite")),
             (FileNotFoundError, lambda: broadloom.read_metrics(OUT)),
+            (FileNotFoundError, lambda: broadloom.read_ledger(OUT / "nothing.jsonl")),
+            (FileNotFoundError, lambda: broadloom.log_to(OUT / "nothing", "csv")),
             (ModuleNotFoundError, lambda: RUN.metrics(library="no_such_library")),
         ):
-            with self.assertRaises(kind):
+            with self.assertRaises(kind) as refused:
                 call()
+            if kind is FileNotFoundError:
+                self.assertIsInstance(refused.exception, broadloom.Error)
+                self.assertEqual(refused.exception.kind, "not_found")
+                self.assertIn(str(OUT), str(refused.exception))
 
 
 if __name__ == "__main__":

@@ -329,9 +329,7 @@ class GroupsTest(unittest.TestCase):
                 np.testing.assert_equal(a, joined(b))
 
     def test_stacks_train_as_those_of_gymnasium(self):
-        space = Dict(
-            image=Box(0, 255, (6, 6, 2), np.uint8), state=Box(-1.0, 1.0, (6,), np.float32)
-        )
+        space = Dict(image=Box(0, 255, (6, 6, 2), np.uint8), state=Box(-1.0, 1.0, (6,), np.float32))
         wrappers = [
             lambda env: gymnasium.wrappers.FrameStackObservation(env, 3),
             lambda env: gymnasium.wrappers.TransformObservation(env, joined, space),

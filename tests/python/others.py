@@ -167,7 +167,7 @@ run = broadloom.train(game, name="Game2048-v1", **small)
 
 
 def versions(case):
-    """"name version" of each package; None if one is missing."""
+    """ "name version" of each package; None if one is missing."""
     found = []
     for name in case.packages.split():
         try:

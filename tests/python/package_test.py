@@ -54,9 +54,20 @@ class SourcePackage(unittest.TestCase):
         options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]
         words = [f"-D{key}={value}" for key, value in options["cmake"]["define"].items()]
         done = subprocess.run(
-            ["cmake", "-S", self.source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-             f"-DPython_EXECUTABLE={sys.executable}", *words],
-            capture_output=True, text=True,
+            [
+                "cmake",
+                "-S",
+                self.source,
+                "-B",
+                build,
+                "-G",
+                "Ninja",
+                "-DCMAKE_BUILD_TYPE=Release",
+                f"-DPython_EXECUTABLE={sys.executable}",
+                *words,
+            ],
+            capture_output=True,
+            text=True,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         information = (build / "generated/broadloom_build_info.inc").read_text()

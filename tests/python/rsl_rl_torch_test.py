@@ -123,7 +123,6 @@ class SymmetryTest(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
                 made(Tensors, self.config(**keys))
 
-
     def test_tensors_count_as_numbers_but_not_as_words(self):
         config = self.config()
         config["algorithm"] |= {"learning_rate": torch.tensor(2e-3), "gamma": torch.ones(2)}

@@ -343,6 +343,15 @@ class SimulatorTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "ignores the reset_mask"):
             broadloom.train(Changeable, out=out("changeable"), name="Changeable-v0", **SMALL)
 
+    def test_a_wrapper_that_refuses_partial_resets_trains(self):
+        def normalised(num_envs):
+            return gymnasium.wrappers.vector.NormalizeObservation(cart_pole_next_step(num_envs))
+
+        with self.assertWarnsRegex(UserWarning, "NormalizeObservation keeps running statistics"):
+            run = broadloom.train(normalised, out=out("normalised"), name="Normal-v0", **SMALL)
+        self.assertTrue(run.finished)
+        self.assertGreater(run.episodes, 20)
+
     def test_an_index_outside_its_space_at_a_resume_is_an_error(self):
         class Doors(gymnasium.Env):
             observation_space, action_space = (

@@ -303,9 +303,7 @@ class TrainTest(unittest.TestCase):
             (2, "gymnasium/dict_package:Pair-v0", ["'words'", "observation_keys"]),
         ):
             with self.subTest(env_id):
-                done = python(
-                    "-m", "broadloom", "train", "--env_id", env_id, *FLAGS, cwd=HERE.name
-                )
+                done = python("-m", "broadloom", "train", "--env_id", env_id, *FLAGS, cwd=HERE.name)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
                 for word in words:

@@ -80,8 +80,13 @@ class Wheels(unittest.TestCase):
         foreign = ("PYTHONPATH", "VIRTUAL_ENV")
         environment = {k: v for k, v in os.environ.items() if k not in foreign}
         done = subprocess.run(
-            [str(word) for word in words], cwd=folder, env=environment, text=True,
-            capture_output=True, timeout=1200, **more,
+            [str(word) for word in words],
+            cwd=folder,
+            env=environment,
+            text=True,
+            capture_output=True,
+            timeout=1200,
+            **more,
         )
         self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout}\n{done.stderr}")
         return done.stdout
@@ -122,8 +127,15 @@ class Wheels(unittest.TestCase):
     def try_wheel(self, wheel, python, folder):
         begin = time.monotonic()
         self.run_in(folder, python, "-m", "venv", "venv")
-        pip = (folder / "venv/bin/python", "-m", "pip", "install", "-q", "--no-input",
-               "--disable-pip-version-check")
+        pip = (
+            folder / "venv/bin/python",
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-input",
+            "--disable-pip-version-check",
+        )
         self.run_in(folder, *pip, wheel)
         installed = time.monotonic()
         inside, program = folder / "venv/bin/python", folder / "venv/bin/broadloom"
@@ -131,15 +143,21 @@ class Wheels(unittest.TestCase):
         (folder / "own.py").write_text(own_environment())
         self.run_in(folder, inside, "own.py")
         trained = time.monotonic()
-        print(f"{wheel.name} of {wheel.stat().st_size / 1e6:.1f} MB, {python}: installed in "
-              f"{installed - begin:.0f} s, trained the README's environment in "
-              f"{trained - installed:.0f} s", flush=True)
+        print(
+            f"{wheel.name} of {wheel.stat().st_size / 1e6:.1f} MB, {python}: installed in "
+            f"{installed - begin:.0f} s, trained the README's environment in "
+            f"{trained - installed:.0f} s",
+            flush=True,
+        )
 
-        self.assertEqual(self.run_in(folder, program, "--version"),
-                         self.run_in(folder, PROGRAM, "--version"))
+        self.assertEqual(
+            self.run_in(folder, program, "--version"), self.run_in(folder, PROGRAM, "--version")
+        )
         words = ("--env_id", "CartPole-v1", "--total_timesteps", 50000, "--threads", 2)
-        self.assertEqual(self.hash_of(folder, program, *words, "--out", "runs/wheel"),
-                         self.hash_of(folder, PROGRAM, *words, "--out", "runs/program"))
+        self.assertEqual(
+            self.hash_of(folder, program, *words, "--out", "runs/wheel"),
+            self.hash_of(folder, PROGRAM, *words, "--out", "runs/program"),
+        )
 
         if is_cuda(wheel) and not os.path.exists("/dev/nvidia0"):
             done = subprocess.run(

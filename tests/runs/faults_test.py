@@ -209,7 +209,7 @@ class Faults(unittest.TestCase):
         self.assertEqual(result.returncode, 4, result.stderr)
         lines(folder / "metrics.jsonl")  # ends with a whole line
         tensors(checkpoint(folder))
-        self.assertIn("free some space", result.stderr)
+        self.assertIn("free some space. What was saved", result.stderr)
 
     def test_damaged_checkpoints_are_refused(self):
         for name, damage in {

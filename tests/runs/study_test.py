@@ -85,9 +85,9 @@ def finished_runs(path):
         return None
     connection = sqlite3.connect(path, timeout=10)
     try:
-        return connection.execute(
-            "SELECT count(*) FROM runs WHERE status = 'finished'"
-        ).fetchone()[0]
+        return connection.execute("SELECT count(*) FROM runs WHERE status = 'finished'").fetchone()[
+            0
+        ]
     except sqlite3.OperationalError as error:
         assert "no such table" in str(error), error
         return None
@@ -202,6 +202,7 @@ class Study(unittest.TestCase):
         self.assertEqual(store.read_bytes(), before)
         answer = json.loads(result.stdout)
         self.assertTrue(answer["complete"])
+        self.assertTrue(answer["part_complete"])
         self.assertEqual([cell["finished"] for cell in answer["cells"]], [SEEDS] * 4)
 
     def test_two_runners_on_one_store(self):
@@ -211,7 +212,7 @@ class Study(unittest.TestCase):
             time.sleep(0.01)
         second = self.study(store, "--total_timesteps", 262144)
         self.assertEqual(second.returncode, 4, second.stderr)
-        self.assertIn("another runner is working on", second.stderr)
+        self.assertIn("another command is working on", second.stderr)
         first.send_signal(signal.SIGINT)
         first.communicate()
         self.assertEqual(first.returncode, 130)
@@ -269,12 +270,18 @@ class Study(unittest.TestCase):
         for process in processes:
             process.communicate()
             self.assertEqual(process.returncode, 0)
+        again = json.loads(self.study(parts[0], "--part", "1/3", "--json").stdout)
+        self.assertEqual((again["complete"], again["part_complete"]), (False, True))
         merged = self.root / "merged.sqlite"
+        result = run("study", "merge", parts[2], "--out", merged)
+        self.assertEqual(result.returncode, 0, result.stderr)
         result = run("study", "merge", *parts[::-1], "--out", merged)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("16 of 16 runs", result.stdout)
         self.assert_same(merged)
-        self.refused(2, [str(merged), "--out"], "merge", *parts, "--out", merged)
+        result = run("study", "merge", *parts, "--out", merged)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_same(merged)
         result = run(
             "study",
             "merge",
@@ -285,6 +292,7 @@ class Study(unittest.TestCase):
         )
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("free some space", result.stderr)
+        self.assertNotIn("--resume", result.stderr)
         self.assertEqual(list(self.root.glob("no_room*")), [])
 
     def test_a_run_has_the_numbers_of_the_same_run_alone(self):

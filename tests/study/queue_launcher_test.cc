@@ -137,7 +137,7 @@ class Launches : public StudyTest {
 TEST_F(Launches, PartsEndInTheStoreOfOneRunner) {
   const Result<StudySummary> summary = launch(3);
   ASSERT_TRUE(summary.ok()) << summary.status().message();
-  EXPECT_TRUE(summary.value().complete);
+  EXPECT_TRUE(summary.value().is_over());
   EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
   EXPECT_EQ(cluster_.trained.size(), 6U);
   EXPECT_EQ(finished_, 6);
@@ -167,7 +167,7 @@ TEST_F(Launches, ALostPartIsNamedAndTheSameCommandDoesTheRest) {
   EXPECT_TRUE(std::filesystem::exists(with_number(first.stores(), 2))) << "it has runs left";
   const Result<StudySummary> again = launch(2);
   ASSERT_TRUE(again.ok()) << again.status().message();
-  EXPECT_TRUE(again.value().complete);
+  EXPECT_TRUE(again.value().is_over());
   EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
   EXPECT_EQ(cluster_.trained.size(), 6U) << "a run of the store was trained again";
   EXPECT_EQ(cluster_.submitted, 2);
@@ -183,7 +183,7 @@ TEST_F(Launches, StoppedItLeavesTheJobsAndWatchesThemAgain) {
   hooks.on_note = [this](const std::string& note) { notes_ += note + "\n"; };
   const Result<StudySummary> stopped = launcher()->run(cluster_.plan, options, hooks);
   ASSERT_TRUE(stopped.ok()) << stopped.status().message();
-  EXPECT_FALSE(stopped.value().complete);
+  EXPECT_FALSE(stopped.value().is_over());
   EXPECT_NE(notes_.find("`cancel 7`"), std::string::npos) << notes_;
   const Result<std::unique_ptr<Launcher>> local = make_launcher("local");
   const Result<StudySummary> twice = local.value()->run(cluster_.plan, options, {});
@@ -193,7 +193,7 @@ TEST_F(Launches, StoppedItLeavesTheJobsAndWatchesThemAgain) {
   stop_ = false;
   const Result<StudySummary> again = launch(3);
   ASSERT_TRUE(again.ok()) << again.status().message();
-  EXPECT_TRUE(again.value().complete);
+  EXPECT_TRUE(again.value().is_over());
   EXPECT_EQ(cluster_.submitted, 1);
   EXPECT_EQ(cluster_.trained.size(), 6U);
   EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
@@ -281,7 +281,7 @@ TEST_F(Launches, TwoAtOnceAndStoresOfAnotherStudyAreRefused) {
   ASSERT_TRUE(held.ok());
   const Result<StudySummary> second = launch(2);
   EXPECT_EQ(second.status().kind(), ErrorKind::kIo);
-  EXPECT_NE(second.status().message().find("another runner"), std::string::npos);
+  EXPECT_NE(second.status().message().find("another command"), std::string::npos);
   const StudyPlan other = plan_text("seeds = 1\n[base]\ntotal_timesteps = 1024\n");
   ASSERT_TRUE(run(other, "other.sqlite").ok());
   const Result<StudySummary> wrong = launch(2, "other.sqlite");

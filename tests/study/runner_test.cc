@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
+#include <thread>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
@@ -49,7 +51,7 @@ TEST_F(Runner, JobsChangeNothing) {
   for (const int jobs : {1, 2, 9}) {
     const Result<StudySummary> summary = run(plan, "jobs" + std::to_string(jobs), jobs);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
-    EXPECT_TRUE(summary.value().complete);
+    EXPECT_TRUE(summary.value().is_over());
     EXPECT_EQ(summary.value().runs.size(), 6U);
     for (const StoredRun& r : summary.value().runs) {
       EXPECT_EQ(r.status, "finished");
@@ -77,7 +79,7 @@ TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {
     hooks.should_stop = [&] { return now > finished; };
     const Result<StudySummary> summary = run(plan, "stopped", 1, {}, hooks);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
-    complete = summary.value().complete;
+    complete = summary.value().is_over();
     finished = now;
   }
   EXPECT_GT(calls, 1);
@@ -182,7 +184,7 @@ TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
       "[grid]\nlearning_rate = [10.0, 1e-3]\n");
   const Result<StudySummary> summary = run(plan, "failed");
   ASSERT_TRUE(summary.ok()) << summary.status().message();
-  EXPECT_TRUE(summary.value().complete);
+  EXPECT_TRUE(summary.value().is_over());
   EXPECT_EQ(summary.value().runs[0].status, "failed");
   EXPECT_NE(summary.value().runs[0].error, "");
   EXPECT_EQ(summary.value().runs[1].status, "finished");
@@ -214,7 +216,8 @@ TEST_F(Runner, PartsMergeIntoTheStoreOfOneRunner) {
   for (int i = 1; i <= 4; ++i) {
     const Result<StudySummary> summary = run(plan, "part" + std::to_string(i), 1, {i, 4});
     ASSERT_TRUE(summary.ok()) << summary.status().message();
-    EXPECT_TRUE(summary.value().complete);
+    EXPECT_TRUE(summary.value().is_over({i, 4}));
+    EXPECT_FALSE(summary.value().is_over());
   }
   const std::string before = read_file(path("part3")).take();
   // Part 3 twice: the same runs are taken once.
@@ -253,7 +256,88 @@ TEST_F(Runner, ARefusedMergeLeavesNothing) {
   int files = 0;
   for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(path(""))) ++files;
   EXPECT_EQ(files, 3);
-  EXPECT_EQ(merge_stores({path("one")}, path("other")).status().kind(), ErrorKind::kInvalidConfig);
+}
+
+TEST_F(Runner, ARepeatedMergeAddsRuns) {
+  const StudyPlan plan = small_plan();
+  ASSERT_TRUE(run(plan, "whole").ok());
+  for (int i = 1; i <= 3; ++i) ASSERT_TRUE(run(plan, "part" + std::to_string(i), 1, {i, 3}).ok());
+  ASSERT_EQ(merge_stores({path("part1"), path("part2")}, path("merged")).value().finished, 4);
+  const std::string before = dump("merged");
+  ASSERT_EQ(merge_stores({path("part2")}, path("merged")).value().finished, 4);
+  EXPECT_EQ(dump("merged"), before);
+  // A pattern of names may match the merged store.
+  const Result<MergeSummary> all =
+      merge_stores({path("merged"), path("part2"), path("part3")}, path("merged"));
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(all.value().finished, 6);
+  EXPECT_EQ(dump("merged"), dump("whole"));
+  EXPECT_EQ(merge_stores({path("merged")}, path("merged")).value().finished, 6);
+  // A kill of the first merge may leave an empty file.
+  ASSERT_TRUE(write_file_atomically(path("empty"), "").ok());
+  ASSERT_TRUE(merge_stores({path("part1")}, path("empty")).ok());
+  EXPECT_NE(dump("empty"), "");
+}
+
+TEST_F(Runner, AFinishedRunReplacesAFailedOne) {
+  const StudyPlan plan = small_plan();
+  ASSERT_TRUE(run(plan, "whole").ok());
+  std::filesystem::copy(path("whole"), path("failed"));
+  change("failed", "UPDATE runs SET status = 'failed', parameters_hash = NULL WHERE id = 3");
+  const std::vector<std::string> both = {path("failed"), path("whole")};
+  EXPECT_EQ(merge_stores({both[0]}, path("late")).value().finished, 5);
+  EXPECT_EQ(merge_stores({both[1]}, path("late")).value().finished, 6);
+  EXPECT_EQ(merge_stores(both, path("once")).value().finished, 6);
+  EXPECT_EQ(merge_stores({both[1], both[0]}, path("turned")).value().finished, 6);
+  for (const char* name : {"late", "once", "turned"}) EXPECT_EQ(dump(name), dump("whole")) << name;
+}
+
+TEST_F(Runner, AMergeKeepsStoresThatItMayNotChange) {
+  const StudyPlan plan = small_plan();
+  const StudyPlan other = plan_text("seeds = 1\n[base]\ntotal_timesteps = 1000\n");
+  ASSERT_TRUE(run(plan, "part1", 1, {1, 2}).ok());
+  ASSERT_TRUE(run(plan, "part2", 1, {2, 2}).ok());
+  ASSERT_TRUE(run(other, "other").ok());
+  ASSERT_TRUE(write_file_atomically(path("text"), std::string(5000, 'x')).ok());
+  const auto keeps = [&](const std::string& out, ErrorKind kind, const std::string& words) {
+    const std::string before = read_file(path(out)).value();
+    const Status status = merge_stores({path("part2"), path("part1")}, path(out)).status();
+    EXPECT_EQ(status.kind(), kind) << status.message();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+    EXPECT_EQ(read_file(path(out)).value(), before);
+  };
+  keeps("other", ErrorKind::kMismatch, "is of another study");
+  keeps("part1", ErrorKind::kMismatch, "is the store of part 1/2");
+  keeps("text", ErrorKind::kMismatch, "SQLite database");
+  ASSERT_TRUE(merge_stores({path("part1")}, path("merged")).ok());
+  {
+    const Result<StudyStore> runner = StudyStore::open(path("merged"), plan, {}, true);
+    ASSERT_TRUE(runner.ok()) << runner.status().message();
+    keeps("merged", ErrorKind::kIo, "another command is working on");
+  }
+  // A damaged part adds nothing, nor does the part before it.
+  change("part1", "UPDATE runs SET seconds = -1 WHERE id = 1");
+  keeps("merged", ErrorKind::kCorrupt, "part1' is damaged");
+}
+
+TEST_F(Runner, MergesAtOnceLoseNoRun) {
+  const StudyPlan plan = small_plan();
+  ASSERT_TRUE(run(plan, "whole").ok());
+  for (int i = 1; i <= 3; ++i) ASSERT_TRUE(run(plan, "part" + std::to_string(i), 1, {i, 3}).ok());
+  std::vector<std::thread> threads;
+  for (int i = 1; i <= 3; ++i) {
+    threads.emplace_back([&, part = path("part" + std::to_string(i))] {
+      while (true) {
+        const Status status = merge_stores({part}, path("merged")).status();
+        if (status.ok()) return;
+        EXPECT_NE(status.message().find("another command is working on"), std::string::npos)
+            << status.message();
+        if (status.kind() != ErrorKind::kIo) return;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(dump("merged"), dump("whole"));
 }
 
 TEST_F(Runner, OtherStoresAreRefusedAndKept) {
@@ -281,7 +365,8 @@ TEST_F(Runner, OtherStoresAreRefusedAndKept) {
   replace("\nseeds 1,", "\nseeds 9,");
   refused(fewer, {1, 2},
           "the store has 'gamma 0.99', this study 'gamma 0.9'; the store has 'seeds 1,");
-  refused(plan, {2, 2}, "is part 1/2 of this study");
+  refused(plan, {}, "is the store of part 1/2, but the whole study was asked for");
+  refused(plan, {2, 2}, "is the store of part 1/2, but part 2/2 was asked for");
   change("store", "UPDATE runs SET status = 'pending' WHERE id = 1");
   change("store", "UPDATE study SET revision = 'older'");
   refused(plan, {1, 2}, "was begun by version 0.1.0 (older)");
@@ -310,7 +395,7 @@ TEST_F(Runner, ASecondRunnerIsRefused) {
   ASSERT_TRUE(first.ok()) << first.status().message();
   const Status second = run(plan, "store").status();
   EXPECT_EQ(second.kind(), ErrorKind::kIo);
-  EXPECT_NE(second.message().find("another runner is working on"), std::string::npos);
+  EXPECT_NE(second.message().find("another command is working on"), std::string::npos);
 }
 
 TEST_F(Runner, AReaderIsWaitedFor) {

@@ -86,7 +86,7 @@ TEST_F(ScheduleStudy, RunsIsResumedAndReported) {
     hooks.should_stop = [&] { return now > finished + 3; };
     const Result<StudySummary> summary = run(plan, "stopped", 1, {}, hooks);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
-    complete = summary.value().complete;
+    complete = summary.value().is_over();
     finished = now;
   }
   EXPECT_EQ(dump("stopped"), dump("whole"));

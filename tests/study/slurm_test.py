@@ -286,7 +286,7 @@ class SlurmTest(unittest.TestCase):
         self.wait_for(self.jobs, "RUNNING")
         second = self.call(*self.arguments("c.sqlite"))
         self.assertEqual(second.returncode, 4)
-        self.assertIn("another runner is working on 'c.sqlite'", second.stderr)
+        self.assertIn("another command is working on 'c.sqlite'", second.stderr)
         process.send_signal(signal.SIGINT)
         out, _ = self.finish(process, 130)
         self.assertRegex(out, r"Job array \d+ goes on")

@@ -14,6 +14,8 @@
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/train/checkpoint.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
@@ -123,6 +125,35 @@ TEST_F(BestCheckpoints, ComeBackFromTheCheckpointThatTheyAreOf) {
   fs::remove(at("run") + "/best.safetensors");
   ASSERT_TRUE(resume_run(at("run"), 1, stopping_after(1)).ok());
   EXPECT_EQ(read_file(at("run") + "/best.safetensors").take(), whole);
+}
+
+// A process was killed in the evaluation after its last iteration.
+TEST_F(BestCheckpoints, AResumeMakesUpForTheLastEvaluation) {
+  const Overrides rare{{"eval_interval", "1000"}};
+  train("run", rare);
+  const RunFolder folder = RunFolder::open(at("run")).take();
+  const std::string evaluation = read_file(folder.eval_path()).take();
+  const std::string best = read_file(folder.best_path()).take();
+  const Json result = line_of("run")["result"];
+  const std::string path = find_checkpoint(at("run")).take().path;
+  const Checkpoint checkpoint = read_checkpoint(path).take();
+  const auto trainer = trainer_of(config(rare));
+  ASSERT_TRUE(restore(checkpoint, *trainer).ok());
+  LogBytes logs = checkpoint.logs;
+  logs.eval = 0;
+  ASSERT_TRUE(save_checkpoint(path, *trainer, logs).ok());
+  for (const std::string& name : {folder.best_path(), folder.ledger_line_path()}) fs::remove(name);
+  RunHooks hooks;
+  hooks.on_iteration = [](const Progress&) { ADD_FAILURE() << "trains again"; };
+  for (int i = 0; i < 2; ++i) {  // the second time, nothing is left
+    const Result<RunSummary> resumed = resume_run(at("run"), 1, hooks);
+    ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+    EXPECT_TRUE(resumed.value().finished);
+    EXPECT_EQ(resumed.value().best_step, 1536);
+    EXPECT_EQ(read_file(folder.eval_path()).value(), evaluation);
+    EXPECT_EQ(read_file(folder.best_path()).value(), best);
+    EXPECT_EQ(line_of("run")["result"], result);
+  }
 }
 
 TEST_F(BestCheckpoints, AreNotThereWithoutEvaluations) {

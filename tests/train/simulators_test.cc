@@ -399,6 +399,21 @@ TEST_F(Runs, NonFiniteNumbersInAnEvaluationEndTheRun) {
                     "reward of episode 70 is not finite at its step 4");
 }
 
+TEST_F(Runs, TheLastStateIsSavedBeforeItsEvaluation) {
+  const Config config = simulated_config(
+      register_not_finite({{70, 4, What::kReward}}),
+      {{"eval_interval", "1000"}, {"eval_episodes", "80"}, {"checkpoint_interval", "1000"}});
+  const std::string words = "reward of episode 70 is not finite at its step 4";
+  expect_not_finite(start_run(config, at("run"), 2, {}).status(), words);
+  const Result<FoundCheckpoint> last = find_checkpoint(at("run"));
+  ASSERT_TRUE(last.ok()) << last.status().message();
+  EXPECT_EQ(last.value().path,
+            RunFolder::open(at("run")).take().checkpoint_path(config.num_iterations()));
+  RunHooks hooks;
+  hooks.on_iteration = [](const Progress&) { ADD_FAILURE() << "trains again"; };
+  expect_not_finite(resume_run(at("run"), 2, hooks).status(), words);
+}
+
 // Every resume used to end with the same error, and the run never got its line.
 TEST_F(Runs, NonFiniteNumbersInAPanelAreRecordedAsItsFailure) {
   const Config config = simulated_config(register_not_finite({{70, 4, What::kReward}}));
