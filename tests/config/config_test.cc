@@ -129,7 +129,10 @@ TEST(ConfigKeys, StartsGoByAgeWhereThereIsATimeLimit) {
   EXPECT_EQ(way({{"stagger_by", "actions"}}), "actions");
   EXPECT_EQ(way({{"env_id", "MinAtar/Breakout-v1"}}), "actions");
   EXPECT_EQ(way({{"env_id", "MinAtar/Breakout-v1"}, {"max_episode_steps", "500"}}), "age");
-  EXPECT_EQ(way({{"strata.easy.half_length", "0.4..0.6"}, {"curriculum", "easy"}}), "actions");
+  EXPECT_EQ(way({{"strata.easy.half_length", "0.4..0.5"},
+                 {"strata.hard.half_length", "0.5..0.6"},
+                 {"curriculum", "easy,hard"}}),
+            "actions");
   EXPECT_EQ(resolve_config({}).value().stagger_by, "actions");
   EXPECT_EQ(resolve_record({{"stagger_starts", "true"}}).value().stagger_by, "actions");
 }
