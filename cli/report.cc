@@ -155,7 +155,8 @@ Result<bool> run(const ReportCommand& command, const std::vector<std::string>& a
   const std::string folder =
       command.out.empty() ? default_report_folder(command.stores) : command.out;
   const bool prints = !command.json && !command.quiet;
-  BROADLOOM_TRY(make_folders(folder));
+  FoldersToFill folders;
+  BROADLOOM_TRY(folders.make(folder));
   if (prints) {
     print_report(stdout, report.value());
     std::fflush(stdout);  // a full disk must not lose it

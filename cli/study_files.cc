@@ -72,7 +72,8 @@ std::string with_refresh(std::string html, int seconds) {
 
 Result<ReportFiles> write_report(const StudyReport& report, const std::string& folder,
                                  const std::vector<std::string>& command, int refresh) {
-  BROADLOOM_TRY(make_folders(folder));
+  FoldersToFill folders;
+  BROADLOOM_TRY(folders.make(folder));
   const Manifest program = make_manifest({}, 0, 1, "");
   ReportFiles files;
   files.json =

@@ -121,6 +121,7 @@ class Strangers(ProgramTest):
 
     def test_a_full_disk_is_found_before_the_work(self):
         self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        self.run_program(*STUDY, "--out", "s.sqlite", "--no_report")
 
         def full():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -130,6 +131,7 @@ class Strangers(ProgramTest):
             ["gradients", "run", "--out", "g", "--blocks", "100000"],
             ["advise", "--steps", "1000000000000", "--out", "a"],
             ["bench", self.write("case.toml", ""), "--repeats", "100000", "--json", "b.json"],
+            ["report", "s.sqlite", "--out", "r"],
         ):
             result = subprocess.run(
                 [PROGRAM, *arguments],
@@ -142,6 +144,7 @@ class Strangers(ProgramTest):
             self.assertEqual(result.returncode, 4, result.stderr)
             self.assertIn("free some space", result.stderr)
             self.assertNotIn("--resume", result.stderr)
+        self.assertFalse(os.path.exists(self.path("r")))
 
     def test_a_rerun_that_was_stopped_is_added_to_no_ledger(self):
         self.run_program("train", *SMALL, "--out", "run", "--quiet")

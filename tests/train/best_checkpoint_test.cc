@@ -129,7 +129,7 @@ TEST_F(BestCheckpoints, ComeBackFromTheCheckpointThatTheyAreOf) {
 
 // A process was killed in the evaluation after its last iteration.
 TEST_F(BestCheckpoints, AResumeMakesUpForTheLastEvaluation) {
-  const Overrides rare{{"eval_interval", "1000"}};
+  const Overrides rare{{"eval_interval", "1000"}, {"tensorboard", "false"}};
   train("run", rare);
   const RunFolder folder = RunFolder::open(at("run")).take();
   const std::string evaluation = read_file(folder.eval_path()).take();
@@ -151,7 +151,7 @@ TEST_F(BestCheckpoints, AResumeMakesUpForTheLastEvaluation) {
     EXPECT_TRUE(resumed.value().finished);
     EXPECT_EQ(resumed.value().best_step, 1536);
     EXPECT_EQ(read_file(folder.eval_path()).value(), evaluation);
-    EXPECT_EQ(read_file(folder.best_path()).value(), best);
+    EXPECT_TRUE(read_file(folder.best_path()).value() == best);
     EXPECT_EQ(line_of("run")["result"], result);
   }
 }
