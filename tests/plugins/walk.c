@@ -3,6 +3,7 @@
 // observations, and states that cannot be saved.
 // - WALK_LOSES: without observe_final().
 // - WALK_CRITIC: with a critic observation, whose last one is lost.
+// - WALK_STALE: observe_final() shows one cell, whatever happened.
 // - WALK_SILENT: does not declare the limit of its episodes.
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,9 @@ static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
 #ifndef WALK_LOSES
 static void observe_final(void* simulator, int32_t env, void* row) {
   const struct walkers* walkers = simulator;
+#ifdef WALK_STALE
+  walkers->all[env].last = 3;
+#endif
   show(walkers, walkers->all[env].last, 0, row);
 }
 #endif
