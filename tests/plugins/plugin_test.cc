@@ -433,7 +433,7 @@ TEST(Plugins, OfWholeBatchesStaggerNoParts) {
 TEST(Plugins, ShowLastObservationsAtTheirOwnLimit) {
   const auto findings = [](const char* library, int own_limit) {
     ConformanceOptions options;
-    options.time_limit = 2;
+    options.time_limit = 3;
     options.own_limit = own_limit;
     return check_vec_env(
                [&](const VecEnvOptions& asked) { return make(id_of(library, "Itself-v0"), asked); },
@@ -441,10 +441,10 @@ TEST(Plugins, ShowLastObservationsAtTheirOwnLimit) {
         .findings();
   };
   EXPECT_EQ(findings("walk_stale", 0), std::vector<std::string>{});
-  const std::vector<std::string> found = findings("walk_stale", 3);
+  const std::vector<std::string> found = findings("walk_stale", 4);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(says(found[0], "have the same final observation")) << found[0];
-  EXPECT_EQ(findings("walk_loses", 3), std::vector<std::string>{});
+  EXPECT_EQ(findings("walk", 4), std::vector<std::string>{});
 }
 
 TEST(Plugins, FailWithTheirMessages) {
