@@ -10,6 +10,7 @@
 #include "broadloom/core/threads.h"
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/math/isa.h"
@@ -54,9 +55,9 @@ class Lane {
       if (on_share && t % kApart == 0) on_share(static_cast<double>(t) / num_steps);
       float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
       if (masks_.width() > 0) draw_valid(actions);
-      status_ = env_.step(begin_, end_,
-                          {actions, observations_.rows(), rewards_.data(), terminated_.data(),
-                           truncated_.data(), final_observations_.rows()});
+      status_ = step_simulator(env_, begin_, end_,
+                               {actions, observations_.rows(), rewards_.data(), terminated_.data(),
+                                truncated_.data(), final_observations_.rows()});
       count_episodes();
     }
   }

@@ -52,6 +52,8 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   // An environment refuses a limit above its own, and one check needs one step more.
   const int own_limit = spec.value().max_episode_steps;
   if (own_limit > 2) options.time_limit = std::min(options.time_limit, own_limit - 1);
+  constexpr int kLongestOwn = 10'000;  // takes seconds for fast environments
+  if (own_limit <= kLongestOwn) options.own_limit = own_limit;
   ShareLine line(false);
   options.on_check = [&](const char* name, double share) { line.show(name, share); };
   for (const auto& option : env_options) {

@@ -46,6 +46,7 @@ class ForwardingVecEnv : public VecEnv {
   bool next_is_filler(int env) const override { return inner_->next_is_filler(env); }
   Status capture() override { return inner_->capture(); }
   Status state_restored() override { return inner_->state_restored(); }
+  bool can_begin_anew() const override { return inner_->can_begin_anew(); }
   Status begin_anew(std::uint64_t seed) override { return inner_->begin_anew(seed); }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner_->append_state(prefix, out);

@@ -87,7 +87,7 @@ struct StepRows {
   // [k, D] out: the last observation of each ended episode. Rows of other environments stay.
   ObservationRows final_observations;
   // The members below are written only if they are not null.
-  EpisodeEnd* ends = nullptr;  // [k] out: how each ended episode ended; other rows stay
+  EpisodeEnd* ends = nullptr;  // [k] out: how each ended episode ended, with a reason; others stay
   // [k, critic size] out: like observations and final_observations.
   ObservationRows critic_observations = nullptr;
   ObservationRows final_critic_observations = nullptr;
@@ -104,7 +104,7 @@ struct VecEnvTraits {
   // The same options and actions always give the same bits.
   bool deterministic = true;
   // append_state() lists all state that the next step depends on, with [N, ...] shapes: one
-  // environment per row. Without it, a resumed run begins new episodes (begin_anew()).
+  // environment per row. Without it, a resumed run begins new episodes (begin_anew()), if it can.
   bool saves_state = true;
   // Returns final observations of ended episodes. Without them, truncations cannot be bootstrapped.
   bool has_final_observations = true;
@@ -156,12 +156,16 @@ class VecEnv {
   // Called after the state of append_state() was overwritten. A simulator loads its buffers or
   // updates derived values here.
   virtual Status state_restored() { return {}; }
+  // Without traits().saves_state: whether begin_anew() works. If not, a run cannot be resumed, and
+  // training says so first.
+  virtual bool can_begin_anew() const { return false; }
   // Without traits().saves_state: starts new episodes in all environments, as if they were made
   // with this seed. A resumed run calls this.
   virtual Status begin_anew(std::uint64_t) {
     return invalid(
         "these environments neither save their state nor begin anew, so their run cannot be "
-        "resumed; implement VecEnv::begin_anew(), or append_state() and saves_state");
+        "resumed; implement VecEnv::begin_anew() and can_begin_anew(), or append_state() and "
+        "saves_state");
   }
   // Appends views of the full state, [N, ...] each. Environments of the same kind and number have
   // the same names and shapes. TensorRef::ranges gives the values that a restore accepts.

@@ -10,6 +10,7 @@
 
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/episode_waves.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/lanes.h"
@@ -126,7 +127,7 @@ class ScenePlayer {
       finite = evaluation.act(t, scratch);
       if (!finite) break;
       evaluation.show(envs, true);
-      BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.step_rows()), t));
+      BROADLOOM_TRY(stepped(step_simulator(envs, shard.begin, shard.end, rows.step_rows()), t));
       rows.masks.read(envs, shard.begin, shard.end);
       finite = evaluation.take_in(envs, t);
     }
@@ -144,7 +145,11 @@ class ScenePlayer {
         break;
       }
       if (first > 0) {
-        BROADLOOM_TRY(stepped(episode_waves(*scene.envs)->begin_wave(first), 0));
+        VecEnv& envs = *scene.envs;
+        BROADLOOM_TRY(
+            stepped(call_simulator(envs.spec().id, "begin_wave",
+                                   [&] { return episode_waves(envs)->begin_wave(first); }),
+                    0));
       }
       BROADLOOM_TRY(play_wave(scene, first, episodes));
       if (!is_stopped()) played_.add(std::min(lanes, count - first));
@@ -184,7 +189,7 @@ class ScenePlayer {
       pool_.run(scene.plan.count(), [&](int s, int thread) { shards[s].act(t, scratch[thread]); });
       BROADLOOM_TRY(find_fault());
       for (ShardEvaluation& shard : shards) shard.show(envs, true);
-      BROADLOOM_TRY(stepped(envs.step(0, count, rows.step_rows()), t));
+      BROADLOOM_TRY(stepped(step_simulator(envs, 0, count, rows.step_rows()), t));
       rows.masks.read(envs, 0, count);
       for (ShardEvaluation& shard : shards) shard.take_in(envs, t);
       BROADLOOM_TRY(find_fault());

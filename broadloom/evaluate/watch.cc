@@ -46,11 +46,11 @@ Status check_drawable(const VecEnv& envs, const EnvSpec& spec) {
   const auto* const drawable = capability<Drawable>(envs);
   if (drawable != nullptr) drawable->draw(0, nullptr, drawing);
   if (!drawing.empty()) return {};
-  const bool is_of_python = envs.traits().whole_batch && !spec.id.starts_with("plugin:");
+  const bool is_whole = envs.traits().whole_batch && !spec.id.starts_with("plugin:");
   const char* const advice =
-      is_of_python
-          ? "in Python, `broadloom.watch(run, \"film.gif\")` films the render() of Python's "
-            "environments"
+      is_whole
+          ? "in C++, implement Drawable::draw(); in Python, `broadloom.watch(run, \"film.gif\")` "
+            "films the render() of Python's environments"
           : "add `static void draw(const Params&, const State&, const float* action, Drawing&)` to "
             "its header, as docs/own_environment.md shows, or implement Drawable::draw() in a "
             "simulator";

@@ -9,6 +9,7 @@
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 
 namespace broadloom {
 namespace {
@@ -79,7 +80,7 @@ class RandomPlay {
                   terminated_.data(), truncated_.data(), last_.rows()};
     step.critic_observations = critic_.rows();
     step.final_critic_observations = critic_last_.rows();
-    return envs_.step(0, envs_.num_envs(), step).ok();
+    return step_simulator(envs_, 0, envs_.num_envs(), step).ok();
   }
 
   // Writes the present observations to rows starting at `first`.

@@ -10,6 +10,7 @@
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/math/chained_sum.h"
 #include "broadloom/rollout/collect_fault.h"
 
@@ -50,8 +51,8 @@ class UniformPlay {
                     static_cast<std::uint64_t>(index));
       draw_action(space, random, &actions_[n * size], masks_.row(n));
     }
-    BROADLOOM_TRY(envs_.step(
-        0, envs_.num_envs(),
+    BROADLOOM_TRY(step_simulator(
+        envs_, 0, envs_.num_envs(),
         {actions_.data(), now_.rows(), rewards_.data(), terminated_.data(), truncated_.data(),
          final_.rows(), nullptr, critic_.rows(), final_critic_.rows()}));
     return check(index + 1);

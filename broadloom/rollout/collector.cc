@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadloom/env/block_player.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/rollout/block_exchange.h"
 
@@ -330,7 +331,7 @@ StepRows Collector::step_rows(Shard shard, const GroupRows& rows, int t,
 }
 
 Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
-  Status stepped = envs_.step(shard.begin, shard.end, step_rows(shard, rows, t, block));
+  Status stepped = step_simulator(envs_, shard.begin, shard.end, step_rows(shard, rows, t, block));
   if (stepped.ok()) rows.envs.masks.read(envs_, shard.begin, shard.end, rows.first);
   return stepped;
 }

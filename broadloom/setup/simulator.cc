@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "broadloom/env/episode_strata.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
@@ -76,6 +77,7 @@ Status check_probe(const Config& config, const VecEnv& envs) {
 }  // namespace
 
 Status check_fits(const Config& config, const VecEnv& envs) {
+  BROADLOOM_TRY(check_promises(envs));
   BROADLOOM_TRY(check_algorithm(config, envs.spec()));
   BROADLOOM_TRY(check_observations(config, envs.spec()));
   BROADLOOM_TRY(check_actions(config, envs.spec()));
@@ -121,7 +123,7 @@ Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config) {
   return make_vec_env(config.env_id, config.env_options, one);
 }
 
-std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
+std::vector<std::string> simulator_limits(const VecEnvTraits& simulator, bool can_begin_anew) {
   std::vector<std::string> out;
   if (!simulator.deterministic) {
     out.emplace_back(
@@ -130,8 +132,11 @@ std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
   }
   if (!simulator.saves_state) {
     out.emplace_back(
-        "does not save its state: a resume begins new episodes, so its result differs from that of "
-        "an uninterrupted run");
+        can_begin_anew
+            ? "does not save its state: a resume begins new episodes, so its result differs from "
+              "that of an uninterrupted run"
+            : "neither saves its state nor begins anew (can_begin_anew()): this run cannot be "
+              "resumed");
   }
   if (!simulator.has_final_observations) {
     out.emplace_back(

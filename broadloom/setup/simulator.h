@@ -26,7 +26,7 @@ Status check_ranks(const VecEnv& envs, int ranks);
 Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config);
 
 // Limits of the simulator and their consequences for the run, one sentence each; empty for the
-// library's environments.
-std::vector<std::string> simulator_limits(const VecEnvTraits& simulator);
+// library's environments. can_begin_anew: VecEnv::can_begin_anew().
+std::vector<std::string> simulator_limits(const VecEnvTraits& simulator, bool can_begin_anew);
 
 }  // namespace broadloom

@@ -132,7 +132,9 @@ Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
     BROADLOOM_TRY(check_teacher(trainer.teacher(), teacher->second));
   }
   BROADLOOM_TRY(load_state(checkpoint.file, trainer));
-  return trainer.state_restored();
+  const Status restored = trainer.state_restored();
+  if (restored.kind() != ErrorKind::kCorrupt) return restored;
+  return {restored.kind(), fmt::format("'{}': {}", checkpoint.file.name, restored.message())};
 }
 
 }  // namespace broadloom

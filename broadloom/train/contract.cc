@@ -221,6 +221,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   BROADLOOM_TRY(check_ranks(one, ranks));
   RolloutContract contract;
   contract.simulator = one.traits();
+  contract.can_begin_anew = one.can_begin_anew();
   contract.env_id = config.env_id;
   contract.num_steps = config.num_steps;
   contract.num_envs = config.num_envs;
@@ -290,7 +291,7 @@ std::string contract_text(const RolloutContract& c) {
   }
   if (!c.disturbances.empty()) out += "\n";
   if (!c.engine.empty()) out += fmt::format("Stepped by {}\n", c.engine);
-  for (const std::string& limit : simulator_limits(c.simulator)) {
+  for (const std::string& limit : simulator_limits(c.simulator, c.can_begin_anew)) {
     out += fmt::format("Simulator: {}\n", limit);
   }
   out += ranks_text(c.ranks);

@@ -68,6 +68,7 @@ struct RolloutContract {
   std::string terrain;
   std::string engine;              // EnvSpec::engine; "": Broadloom
   VecEnvTraits simulator;          // limits of the environments
+  bool can_begin_anew = true;      // VecEnv::can_begin_anew()
   int threads = 0;                 // of each rank
   RankPlan ranks;                  // processes that train together
   MemoryPlan memory;               // of each rank

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/train/backend.h"
 #include "broadloom/train/trainer.h"
@@ -53,7 +54,8 @@ class RankedBackend final : public HostBackend {
   Status gather_environments(std::int64_t iteration) override {
     if (gathered_iteration_ == iteration) return {};
     VecEnv& envs = setup_.envs;
-    BROADLOOM_TRY(ranks().agree(envs.capture()));
+    BROADLOOM_TRY(
+        ranks().agree(call_simulator(envs.spec().id, "capture", [&] { return envs.capture(); })));
     std::vector<TensorRef> tensors;
     envs.append_state("envs", tensors);
     const std::size_t count = static_cast<std::size_t>(envs.num_envs());
@@ -62,7 +64,8 @@ class RankedBackend final : public HostBackend {
                            setup_.collector.cut().env_bounds());
     }
     exchange().finish();
-    BROADLOOM_TRY(ranks().agree(envs.state_restored()));
+    BROADLOOM_TRY(ranks().agree(
+        call_simulator(envs.spec().id, "state_restored", [&] { return envs.state_restored(); })));
     gathered_iteration_ = iteration;
     return ranks().status();
   }

@@ -7,6 +7,7 @@
 
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/available_cores.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
@@ -110,6 +111,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
                                                          const std::optional<TeacherFile>& file) {
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
+  BROADLOOM_TRY(check_state(*envs));
   Result<std::unique_ptr<TeacherPolicy>> teacher = make_teacher(config, envs->spec(), file);
   if (!teacher.ok()) return teacher.status();
   std::unique_ptr<Trainer> trainer(

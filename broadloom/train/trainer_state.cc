@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
@@ -14,7 +15,10 @@ Status Trainer::state_restored() {
   if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
   follow_shape();
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
-  if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
+  if (envs_->traits().saves_state) {
+    BROADLOOM_TRY(
+        call_simulator(spec().id, "state_restored", [&] { return envs_->state_restored(); }));
+  }
   step_sums_.begin(*envs_);  // a failed block may have left sums
   if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
   report_clock();
@@ -26,7 +30,8 @@ Status Trainer::state_restored() {
 Status Trainer::begin_new_episodes() {
   episodes_lost_ = false;
   const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
-  BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
+  const std::uint64_t seed = Random(config_.seed, Purpose::kAnew, 0, step).bits64();
+  BROADLOOM_TRY(call_simulator(spec().id, "begin_anew", [&] { return envs_->begin_anew(seed); }));
   tracker_.begin_anew();
   std::fill(block_.next_states.begin(), block_.next_states.end(), 0.0f);
   return {};
@@ -88,7 +93,7 @@ Status Trainer::copy_first_rank_state() { return backend_->copy_first_rank_state
 
 Status Trainer::capture() {
   BROADLOOM_TRY(backend_->capture(clock_.iteration));
-  return envs_->capture();
+  return call_simulator(spec().id, "capture", [&] { return envs_->capture(); });
 }
 
 }  // namespace broadloom

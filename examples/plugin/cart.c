@@ -114,7 +114,7 @@ static int set_state(void* simulator, int32_t env, const void* bytes, char* erro
   if (!(cart.x >= -kRail && cart.x <= kRail)) { /* NaN is outside, too */
     snprintf(error, BROADLOOM_ERROR_SIZE, "set_state: got a cart at %g m, expected -%g to %g m",
              cart.x, kRail, kRail);
-    return BROADLOOM_FAILED;
+    return BROADLOOM_REFUSED;
   }
   ((struct simulator*)simulator)->carts[env] = cart;
   return BROADLOOM_OK;

@@ -20,6 +20,7 @@
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/drawable.h"
 #include "broadloom/env/plugins/allowed_code.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/evaluate/planes.h"
@@ -306,10 +307,11 @@ class Environments {
   Status step_run(int begin, int end, bool hold, std::uint8_t& ended) {
     const auto offset = static_cast<std::size_t>(begin);
     const auto action_size = static_cast<std::size_t>(envs_->spec().action_size());
-    BROADLOOM_TRY(envs_->step(begin, end,
-                              {actions_.data() + offset * action_size, rows(floats_, bytes_, begin),
-                               rewards_f32_.data() + offset, terminated_.data() + offset,
-                               truncated_.data() + offset, rows(finals_, final_bytes_, begin)}));
+    BROADLOOM_TRY(
+        step_simulator(*envs_, begin, end,
+                       {actions_.data() + offset * action_size, rows(floats_, bytes_, begin),
+                        rewards_f32_.data() + offset, terminated_.data() + offset,
+                        truncated_.data() + offset, rows(finals_, final_bytes_, begin)}));
     find_indices(floats_, indices_, begin, end);
     for (int i = begin; i < end; ++i) {
       const auto k = static_cast<std::size_t>(i);

@@ -259,6 +259,7 @@ class PythonEnvs final : public VecEnv,
     }
   }
 
+  bool can_begin_anew() const override { return true; }
   Status begin_anew(std::uint64_t seed) override { return reset("reset", seed); }
   Status begin_wave(int first) override {
     return reset("begin_wave", static_cast<std::uint64_t>(first));

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -126,6 +127,7 @@ class Unsaved final : public Simulator {
  public:
   Unsaved(std::unique_ptr<VecEnv> inner, const std::string& id, bool can_begin)
       : Simulator(std::move(inner), id, {.saves_state = false}), can_begin_(can_begin) {}
+  bool can_begin_anew() const override { return can_begin_; }
   Status begin_anew(std::uint64_t seed) override {
     if (!can_begin_) return VecEnv::begin_anew(seed);
     seeds().push_back(seed);
@@ -153,6 +155,64 @@ class Unsaved final : public Simulator {
  private:
   bool can_begin_;
   std::unique_ptr<VecEnv> anew_;
+};
+
+// Fails as a C++ program may: by an exception, or by an error without a message.
+class Throwing final : public Simulator {
+ public:
+  Throwing(std::unique_ptr<VecEnv> inner, const std::string& id, std::int64_t failing_step,
+           bool whole, bool throws)
+      : Simulator(std::move(inner), id, {.whole_batch = whole}),
+        failing_step_(failing_step),
+        throws_(throws) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    if (end != num_envs() || ++steps_ != failing_step_) return inner().step(begin, end, rows);
+    if (throws_) throw std::runtime_error("socket closed");
+    return {ErrorKind::kIo, ""};
+  }
+
+ private:
+  std::int64_t failing_step_, steps_ = 0;
+  bool throws_;
+};
+
+// Changes how its episodes ended. change: null: it does not say how.
+class Ending final : public Simulator {
+ public:
+  using Change = void (*)(EpisodeEnd&);
+  Ending(std::unique_ptr<VecEnv> inner, const std::string& id, Change change)
+      : Simulator(std::move(inner), id, {}), change_(change) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    StepRows asked = rows;
+    if (change_ == nullptr) asked.ends = nullptr;
+    BROADLOOM_TRY(inner().step(begin, end, asked));
+    for (int k = 0; change_ != nullptr && rows.ends != nullptr && k < end - begin; ++k) {
+      if ((rows.terminated[k] | rows.truncated[k]) != 0) change_(rows.ends[k]);
+    }
+    return {};
+  }
+
+ private:
+  Change change_;
+};
+
+// Changes the list of its state, or fails to restore it.
+class Restoring final : public Simulator {
+ public:
+  using Change = void (*)(std::vector<TensorRef>&);
+  Restoring(std::unique_ptr<VecEnv> inner, const std::string& id, Change change, Status restored)
+      : Simulator(std::move(inner), id, {}), change_(change), restored_(std::move(restored)) {}
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    std::vector<TensorRef> own;
+    inner().append_state(prefix, own);
+    if (change_ != nullptr) change_(own);
+    out.insert(out.end(), own.begin(), own.end());
+  }
+  Status state_restored() override { return restored_.ok() ? inner().state_restored() : restored_; }
+
+ private:
+  Change change_;
+  Status restored_;
 };
 
 class WithoutFinals final : public Simulator {

@@ -1,5 +1,5 @@
 // A faulty plug-in with a task for each fault. FAULTY_ABI: the interface version in its table.
-// FAULTY_NO_SYMBOL: it exports its table under another name.
+// FAULTY_NO_SYMBOL: it exports its table under another name. FAULTY_TWICE: two tasks have one id.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define broadloom_get_plugin some_other_function
 #endif
 
-static char kSimulator;
+static char kSimulator, kFreed;
 static const struct broadloom_task* made;
 static int steps;
 static int* volatile nowhere;
@@ -93,6 +93,17 @@ static void valid_actions(void* simulator, int32_t begin, int32_t end, uint8_t* 
 
 static struct broadloom_plugin plugin;
 
+static int get_state(void* simulator, int32_t env, void* bytes, char* error) {
+  (void)simulator, (void)env, (void)bytes, (void)error;
+  return BROADLOOM_OK;
+}
+
+static int set_state(void* simulator, int32_t env, const void* bytes, char* error) {
+  (void)simulator, (void)env, (void)bytes;
+  if (is("Refuses-v0")) snprintf(error, BROADLOOM_ERROR_SIZE, "no such cart");
+  return is("Refuses-v0") ? BROADLOOM_REFUSED : BROADLOOM_FAILED;
+}
+
 static int describe(const struct broadloom_task* task, const struct broadloom_value* options,
                     struct broadloom_spec* spec, char* error) {
   spec->observation = (struct broadloom_space){.rank = 1, .shape = {1}};
@@ -147,7 +158,17 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
     plugin.valid_actions = NULL;
   }
   if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
-  if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
+  plugin.get_state = strcmp(task->id, "NoState-v0") == 0 ? NULL : get_state;
+  const int is_restored =
+      strcmp(task->id, "Refuses-v0") == 0 || strcmp(task->id, "Forgets-v0") == 0;
+  if (plugin.get_state == NULL || is_restored) spec->state_size = 8;
+  if (strcmp(task->id, "Flags-v0") == 0) spec->flags = 1u << 20;
+  if (strcmp(task->id, "NoReasons-v0") == 0) spec->num_end_reasons = 1;
+  if (strcmp(task->id, "NoMeasures-v0") == 0) spec->num_measures = 2;
+  if (strcmp(task->id, "Threshold-v0") == 0)
+    spec->has_reward_threshold = 1, spec->reward_threshold = NAN;
+  if (strcmp(task->id, "Scores-v0") == 0)
+    spec->has_score_range = 1, spec->random_score = spec->reference_score = 5.0;
   static const char* const kReasons[] = {"fell", "f\xe9ll"};
   if (strcmp(task->id, "Latin-v0") == 0) spec->end_reasons = kReasons, spec->num_end_reasons = 2;
   static const struct broadloom_measure kMeasures[] = {{"off_mark", "m"}};
@@ -173,11 +194,16 @@ static int make(const struct broadloom_task* task, const struct broadloom_value*
   steps = 0;
   if (is("MakeFails-v0")) snprintf(error, BROADLOOM_ERROR_SIZE, "no licence of the simulator");
   if (is("MakeFails-v0")) return BROADLOOM_REFUSED;
+  if (is("MakeFrees-v0")) *simulator = &kFreed;
+  if (is("MakeFrees-v0")) snprintf(error, BROADLOOM_ERROR_SIZE, "no GPU found");
+  if (is("MakeFrees-v0")) return BROADLOOM_FAILED;
   *simulator = is("Nothing-v0") ? NULL : &kSimulator;
   return BROADLOOM_OK;
 }
 
-static void destroy(void* simulator) { (void)simulator; }
+static void destroy(void* simulator) {
+  if (simulator == &kFreed) abort();
+}
 
 static const struct broadloom_option kWrong[] = {
     {.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "fast"}};
@@ -186,6 +212,11 @@ static const struct broadloom_option kWants[] = {
     {.name = "wait", .type = BROADLOOM_INT, .default_text = "0"},
     {.name = "box", .type = BROADLOOM_BOOL, .default_text = "false"},
     {.name = "library", .type = BROADLOOM_LIBRARY, .default_text = ""}};
+static const struct broadloom_option kSame[] = {
+    {.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "1"},
+    {.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "2"}};
+static const struct broadloom_option kNoLimits[] = {
+    {.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "1", .low = NAN, .high = NAN}};
 static const struct broadloom_option kUnnamed[] = {
     {.name = "top speed", .type = BROADLOOM_FLOAT, .default_text = "1"}};
 static const struct broadloom_task kTasks[] = {
@@ -222,6 +253,19 @@ static const struct broadloom_task kTasks[] = {
     {.id = "NoSums-v0"},
     {.id = "NoContext-v0"},
     {.id = "Many-v0"},
+    {.id = "MakeFrees-v0"},
+    {.id = "Refuses-v0"},
+    {.id = "Forgets-v0"},
+    {.id = "Flags-v0"},
+    {.id = "NoReasons-v0"},
+    {.id = "NoMeasures-v0"},
+    {.id = "Threshold-v0"},
+    {.id = "Scores-v0"},
+#ifdef FAULTY_TWICE
+    {.id = "Many-v0"},
+#endif
+    {.id = "Same-v0", .options = kSame, .num_options = 2},
+    {.id = "NoLimits-v0", .options = kNoLimits, .num_options = 1},
     {.id = "Wants-v0", .summary = "Wants an option.", .options = kWants, .num_options = 3},
     {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};
@@ -237,6 +281,7 @@ static struct broadloom_plugin plugin = {.abi = FAULTY_ABI,
                                          .reset = reset,
                                          .step = step,
                                          .observe = observe,
+                                         .set_state = set_state,
                                          .valid_actions = valid_actions};
 
 const struct broadloom_plugin* broadloom_get_plugin(void) { return &plugin; }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -373,6 +374,77 @@ TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "Default-v0")), "got 'fast'"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Unnamed-v0")), "option 0 of the plug-in's task"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Latin-v0")), "says that episodes end by 'f\xe9ll'"));
+}
+
+TEST(Plugins, RefuseTablesWithFaults) {
+  EXPECT_TRUE(says(error_of(id_of("twice", "Many-v0")), "two tasks with the id Many-v0"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Same-v0")), "two options named 'speed'"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoLimits-v0")), "the range nan to nan"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Flags-v0")), "the flags 0x100000"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoReasons-v0")), "1 end reasons and gives NULL"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoMeasures-v0")), "2 measures in NULL"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Threshold-v0")), "reward_threshold is nan"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Scores-v0")), "score range is 5 to 5"));
+}
+
+// close() would free the pointer again, and its abort would hide the message.
+TEST(Plugins, CloseOnlyWhatWasMade) {
+  const Status status = step_faulty("MakeFrees-v0");
+  EXPECT_EQ(status.kind(), ErrorKind::kIo);
+  EXPECT_TRUE(says(status.message(), "no GPU found")) << status.message();
+}
+
+TEST(Plugins, SayWhichIndexIsInvalid) {
+  const Status status = step_faulty("NoCell-v0");
+  EXPECT_EQ(status.kind(), ErrorKind::kIo);
+  EXPECT_TRUE(says(status.message(), "observe() of " + id_of("faulty", "NoCell-v0") +
+                                         " gave the index 9 for environment 0; expected a whole "
+                                         "number from 0 to 0"))
+      << status.message();
+}
+
+// REFUSED means a damaged file, which a user may remove; FAILED does not.
+TEST(Plugins, TellDamagedStatesFromTheirOwnFailures) {
+  EXPECT_EQ(make(id_of("faulty", "Refuses-v0")).value()->state_restored().kind(),
+            ErrorKind::kCorrupt);
+  EXPECT_EQ(make(id_of("faulty", "Forgets-v0")).value()->state_restored().kind(), ErrorKind::kIo);
+  const std::unique_ptr<VecEnv> carts = make(id_of("cart", "Cart-v0")).take();
+  ASSERT_TRUE(carts->capture().ok());
+  std::vector<TensorRef> state;
+  carts->append_state("e", state);
+  ASSERT_TRUE(carts->state_restored().ok());
+  std::memset(state[0].data, 0xff, state[0].bytes());  // every number is NaN
+  EXPECT_EQ(carts->state_restored().kind(), ErrorKind::kCorrupt);
+}
+
+// A step of some environments would write beyond the arrays of the others.
+TEST(Plugins, OfWholeBatchesStaggerNoParts) {
+  VecEnvOptions options{.num_envs = 10, .stagger_starts = true};
+  options.joining = {4, 10};
+  EXPECT_TRUE(make(id_of("walk", "Walk-v0"), options).ok());
+  const Status refused = make(id_of("walk", "Whole-v0"), options).status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_TRUE(says(refused.message(), "steps all 10 at once")) << refused.message();
+  options.joining = {10};
+  EXPECT_TRUE(make(id_of("walk", "Whole-v0"), options).ok());
+}
+
+// Before their own limit, Broadloom cuts all episodes, and observe_final() is not called.
+TEST(Plugins, ShowLastObservationsAtTheirOwnLimit) {
+  const auto findings = [](const char* library, int own_limit) {
+    ConformanceOptions options;
+    options.time_limit = 3;
+    options.own_limit = own_limit;
+    return check_vec_env(
+               [&](const VecEnvOptions& asked) { return make(id_of(library, "Itself-v0"), asked); },
+               options)
+        .findings();
+  };
+  EXPECT_EQ(findings("walk_stale", 0), std::vector<std::string>{});
+  const std::vector<std::string> found = findings("walk_stale", 4);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(says(found[0], "have the same final observation")) << found[0];
+  EXPECT_EQ(findings("walk", 4), std::vector<std::string>{});
 }
 
 TEST(Plugins, FailWithTheirMessages) {

@@ -1,8 +1,9 @@
-// A walk on a line of seven cells, from the middle to either end. Its tasks cover the kinds of
+// A walk on a line of WALK_CELLS cells, from the middle to either end. Its tasks cover the kinds of
 // plug-ins: Discrete observations, bytes, whole batches, resetting itself with and without last
 // observations, and states that cannot be saved.
 // - WALK_LOSES: without observe_final().
 // - WALK_CRITIC: with a critic observation, whose last one is lost.
+// - WALK_STALE: observe_final() shows one cell, whatever happened.
 // - WALK_SILENT: does not declare the limit of its episodes.
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 #ifndef WALK_LIMIT
 #define WALK_LIMIT 30
 #endif
-enum { kCells = 7, kLimit = WALK_LIMIT };
+#ifndef WALK_CELLS
+#define WALK_CELLS 7
+#endif
+enum { kCells = WALK_CELLS, kLimit = WALK_LIMIT };
 
 struct kind {
   uint32_t flags;
@@ -35,7 +39,7 @@ static uint32_t draw(struct walker* walker) {
 }
 
 static void begin_episode(struct walker* walker) {
-  walker->cell = 2 + (int32_t)(draw(walker) % 3);
+  walker->cell = kCells / 2 - 1 + (int32_t)(draw(walker) % 3);
   walker->age = 0;
 }
 
@@ -87,6 +91,9 @@ static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
 #ifndef WALK_LOSES
 static void observe_final(void* simulator, int32_t env, void* row) {
   const struct walkers* walkers = simulator;
+#ifdef WALK_STALE
+  walkers->all[env].last = 3;
+#endif
   show(walkers, walkers->all[env].last, 0, row);
 }
 #endif

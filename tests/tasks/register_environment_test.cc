@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "broadloom/env/batched_env.h"
@@ -43,6 +44,30 @@ Result<std::unique_ptr<VecEnv>> hovers(const std::string& id, const VecEnvOption
 MakeSimulator simulator(const std::string& id) {
   return [id](const VecEnvOptions& options) { return hovers(id, options); };
 }
+
+// Has no capability, and this spec.
+class Plain final : public VecEnv {
+ public:
+  Plain(std::unique_ptr<VecEnv> inner, EnvSpec spec)
+      : inner_(std::move(inner)), spec_(std::move(spec)) {}
+  const EnvSpec& spec() const override { return spec_; }
+  int num_envs() const override { return inner_->num_envs(); }
+  int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
+  void observe(int begin, int end, ObservationRows rows) const override {
+    inner_->observe(begin, end, rows);
+  }
+  Status step(int begin, int end, const StepRows& rows) override {
+    return inner_->step(begin, end, rows);
+  }
+  std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    inner_->append_state(prefix, out);
+  }
+
+ private:
+  std::unique_ptr<VecEnv> inner_;
+  EnvSpec spec_;
+};
 
 TEST(RegisterEnvironment, MakesTheIdKnownEverywhere) {
   ASSERT_TRUE(register_environment<Hover>("Header-v0").ok());
@@ -171,6 +196,31 @@ TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
   refused(spec, {"printable ASCII"});
 }
 
+// Evaluations index these lists, and studies divide by the difference of the scores.
+TEST(RegisterEnvironment, RefusesReasonsAndScoresThatNobodyCanRead) {
+  const auto refused = [](EnvSpec spec, const std::vector<std::string>& words) {
+    expect_refused(register_environment(simulator_entry(spec, simulator("Null-v0"))), words);
+  };
+  EnvSpec spec = hover_spec("Null-v0");
+  for (const std::vector<std::string>& reasons :
+       {std::vector<std::string>{}, {"time_limit", "hit"}, {"hit"}}) {
+    spec.end_reasons = reasons;
+    refused(spec, {"its end_reasons are [", "then 'time_limit'"});
+  }
+  spec = hover_spec("Null-v0");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [random, reference] : {std::pair{nan, 5.0}, {5.0, nan}, {5.0, 5.0}}) {
+    spec.set_score_range(random, reference);
+    refused(spec, {"its score range is", "two different finite numbers"});
+  }
+  spec = hover_spec("Null-v0");
+  spec.has_reward_threshold = true;
+  spec.reward_threshold = nan;
+  refused(spec, {"its reward_threshold is nan"});
+  spec = hover_spec("plugin:libmine.so:Null-v0");
+  refused(spec, {"name files of plug-ins"});
+}
+
 TEST(Simulator, IsDisturbedOnlyOnRequest) {
   ASSERT_TRUE(register_environment<Hover>("Hover-v0").ok());
   ASSERT_TRUE(
@@ -215,6 +265,31 @@ TEST(Simulator, IsRefusedIfItReturnsSomethingElse) {
                 std::make_unique<BatchedEnv<Hover>>(Hover::Params{}, spec, options));
           },
           {"'Ended-v0'", "end_reasons"});
+  const auto with_spec = [](const std::string& id, void (*change)(EnvSpec&)) {
+    return [=](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+      EnvSpec spec = hover_spec(id);
+      spec.max_episode_steps = 9;
+      change(spec);
+      return std::unique_ptr<VecEnv>(
+          std::make_unique<BatchedEnv<Hover>>(Hover::Params{}, spec, options));
+    };
+  };
+  refused("Strong-v0", with_spec("Strong-v0", [](EnvSpec& spec) { spec.action.high[0] *= 2.0f; }),
+          {"'Strong-v0'", "the registered one in action;"});
+  refused("Far-v0", with_spec("Far-v0", [](EnvSpec& spec) { spec.observation.low[0] = -1.0f; }),
+          {"'Far-v0'", "the registered one in observation;"});
+  refused("Given-v0",
+          with_spec("Given-v0",
+                    [](EnvSpec& spec) {
+                      spec.reward_terms = {{"near", 1.0}};
+                    }),
+          {"'Given-v0'", "the registered one in reward_terms;"});
+  refused("Measured-v0",
+          with_spec("Measured-v0",
+                    [](EnvSpec& spec) {
+                      spec.measures = {{"distance", "m"}};
+                    }),
+          {"Measured-v0", "StepCounter"});
   refused("Endless-v0",
           [](VecEnvOptions options) {
             options.max_episode_steps = 0;
@@ -230,6 +305,38 @@ TEST(Simulator, IsRefusedIfItReturnsSomethingElse) {
                 std::make_unique<BatchedEnv<CartPole>>(CartPole::Params{}, spec, options));
           },
           {"Box(4), action Discrete(2)", "Box(2), action Box(1)"});
+}
+
+// Their numbers would be recorded as 0.
+TEST(Simulator, IsRefusedIfItLacksAPromisedCapability) {
+  const auto refused = [](const std::string& id, void (*change)(EnvSpec&), const char* words) {
+    EnvSpec spec = hover_spec(id);
+    change(spec);
+    ASSERT_TRUE(register_environment(simulator_entry(spec, [spec](const VecEnvOptions& options) {
+                  return Result<std::unique_ptr<VecEnv>>(std::unique_ptr<VecEnv>(
+                      std::make_unique<Plain>(hovers(spec.id, options).take(), spec)));
+                })).ok());
+    expect_refused(make_vec_env(id, {}, {}).status(), {id, words, "implement it (env/"});
+  };
+  refused(
+      "NoMeasures-v0",
+      [](EnvSpec& spec) {
+        spec.measures = {{"distance", "m"}};
+      },
+      "StepCounter, which measures of");
+  refused(
+      "NoTerms-v0",
+      [](EnvSpec& spec) {
+        spec.reward_terms = {{"near", 1.0}};
+        spec.counts_reward_terms = true;
+      },
+      "StepCounter, which counts_reward_terms of");
+  refused(
+      "NoContext-v0",
+      [](EnvSpec& spec) {
+        spec.context = {{"wind, m/s", -1.0, 1.0}};
+      },
+      "AuditContext, which context of");
 }
 
 // Without this check, a factory that ignores ages would start all environments in phase.

@@ -5,9 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -200,6 +205,160 @@ TEST(Truncations, BeyondWhatTheSimulatorPromisedEndTheRun) {
   }
 }
 
+// An end of both kinds has no place among truncations, and its time limit is not to blame.
+class EndsTwice final : public Simulator {
+ public:
+  EndsTwice(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {}) {}
+  int max_truncations(int) const override { return 1; }
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(inner().step(begin, end, rows));
+    for (int k = 0; k < end - begin; ++k) {
+      if (rows.truncated[k] != 0) rows.terminated[k] = 1;
+    }
+    return {};
+  }
+};
+
+TEST(Truncations, ThatAreTerminationsTooAreNamed) {
+  const Config config = simulated_config("CartPole-v1", {{"max_episode_steps", "3"}});
+  const auto trainer =
+      trainer_on(config, std::make_unique<EndsTwice>(envs_of(config), config.env_id));
+  const Status status = trainer->iterate();
+  EXPECT_EQ(status.kind(), ErrorKind::kIo);
+  EXPECT_NE(status.message().find("at its step 2: step() of CartPole-v1 terminated and truncated "
+                                  "environment 0's episode at once"),
+            std::string::npos)
+      << status.message();
+}
+
+// The corrupted memory of a simulator that got a part of its environments shows no error.
+TEST(Schedules, OfPartsAreRefusedBeforeASimulatorOfWholeBatchesIsMade) {
+  static int most_made = 0;
+  register_simulator("Parts-v0", [](auto inner) {
+    most_made = std::max(most_made, inner->num_envs());
+    return std::make_unique<WholeBatch>(std::move(inner), "Parts-v0");
+  });
+  const auto refused = [](const char* num_envs, const char* schedule) {
+    return Trainer::create(simulated_config("Parts-v0", {{"num_envs", num_envs},
+                                                         {"num_steps", "64"},
+                                                         {"total_timesteps", "4096"},
+                                                         {"shape_schedule", schedule},
+                                                         {"stagger_starts", "true"}}),
+                           1)
+        .status();
+  };
+  const Status parts = refused("4", "4x64 @ 0, 16x16 @ 0.5");
+  EXPECT_EQ(parts.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(parts.message().find("steps all of them at once"), std::string::npos)
+      << parts.message();
+  EXPECT_EQ(most_made, 1);  // the one that is described
+  const Status whole = refused("8", "8x64 @ 0, 8x32 @ 0.5");
+  EXPECT_TRUE(whole.ok()) << whole.message();
+}
+
+TEST_F(Runs, ExceptionsAndErrorsWithoutWordsNameTheirSimulator) {
+  for (const bool whole : {false, true}) {
+    for (const bool throws : {false, true}) {
+      const std::string id = fmt::format("Throws{}{}-v0", whole, throws);
+      register_simulator(id, [=](auto inner) {
+        return std::make_unique<Throwing>(std::move(inner), id, 57, whole, throws);
+      });
+      const std::string words =
+          throws ? " threw an exception, expected a Status: socket closed" : " failed without a";
+      for (const int threads : {1, 2}) {
+        const std::string name = id + std::to_string(threads);
+        const Status failed =
+            start_run(simulated_config(id, kConstant), at(name), threads, {}).status();
+        EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+        EXPECT_NE(failed.message().find("failed at its step 56: step() of " + id + words),
+                  std::string::npos)
+            << failed.message();
+      }
+    }
+  }
+}
+
+TEST(Factories, MayThrow) {
+  EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  spec.id = "NoLicence-v0";
+  const auto make = [](const VecEnvOptions&) -> Result<std::unique_ptr<VecEnv>> {
+    throw std::runtime_error("no licence");
+  };
+  ASSERT_TRUE(register_environment(simulator_entry(spec, make)).ok());
+  const Status failed = make_vec_env("NoLicence-v0", {}, {}).status();
+  EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+  EXPECT_EQ(failed.message(),
+            "make() of NoLicence-v0 threw an exception, expected a Status: no licence");
+}
+
+// Other ends would count as another outcome, or be read beyond a list.
+TEST(Ends, ThatAreNoOutcomeEndAnEvaluation) {
+  const std::pair<Ending::Change, const char*> cases[] = {
+      {nullptr, "gave no reason for the end of environment"},
+      {[](EpisodeEnd& end) { end.reason = 100; }, "gave reason 100 for the end of environment"},
+      {[](EpisodeEnd& end) { end.reason = 1 - end.reason; }, "for the end of environment"},
+      {[](EpisodeEnd& end) { end.stratum = 900; }, "gave stratum 900 for the end of environment"},
+      {[](EpisodeEnd& end) { end.success = 7; }, "gave success 7 for the end of environment"}};
+  for (std::size_t i = 0; i < std::size(cases); ++i) {
+    const auto& [change, words] = cases[i];
+    const std::string id = fmt::format("Ends{}-v0", i);
+    register_simulator(id, [id, change = change](auto inner) {
+      return std::make_unique<Ending>(std::move(inner), id, change);
+    });
+    const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id));
+    for (const int threads : {1, 2}) {
+      const Status status = evaluate_policy(trainer->policy(), {80, 1, threads}).status();
+      EXPECT_EQ(status.kind(), ErrorKind::kIo);
+      EXPECT_NE(status.message().find("step() of " + id), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+    }
+  }
+}
+
+// Each made checkpoints that no run could read.
+TEST(States, ThatNoRunCouldReadAreRefusedFirst) {
+  const std::pair<Restoring::Change, const char*> cases[] = {
+      {[](std::vector<TensorRef>& all) { all.clear(); }, "lists nothing"},
+      {[](std::vector<TensorRef>& all) { all.push_back(all[0]); }, "' twice"},
+      {[](std::vector<TensorRef>& all) { all[0].name = "learner.params"; },
+       "'learner.params', expected a name that begins with the prefix"},
+      {[](std::vector<TensorRef>& all) { all[0].shape = {1}; },
+       "with 1 rows, expected one for each of 37 environments"},
+      {[](std::vector<TensorRef>& all) { all[0].shape = {}; }, "with 0 rows"},
+      {[](std::vector<TensorRef>& all) { all[0].data = nullptr; }, "with data = null"}};
+  const Config config = simulated_config("CartPole-v1");
+  for (const auto& [change, words] : cases) {
+    const Status status = Trainer::create(config, 1,
+                                          std::make_unique<Restoring>(
+                                              envs_of(config), config.env_id, change, Status()))
+                              .status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(status.message().find("append_state() of CartPole-v1"), std::string::npos);
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  }
+}
+
+// A simulator that fails is no damaged file, which a user would remove.
+TEST_F(Runs, StatesThatAreNotRestoredNameTheFileIfItIsDamaged) {
+  const std::pair<const char*, Status> cases[] = {
+      {"Damaged-v0", {ErrorKind::kCorrupt, "a cart at 9 m"}},
+      {"NoMemory-v0", {ErrorKind::kIo, "the GPU has no memory left"}}};
+  for (const auto& [id, restored] : cases) {
+    register_simulator(id, [id = std::string(id), restored = restored](auto inner) {
+      return std::make_unique<Restoring>(std::move(inner), id, nullptr, restored);
+    });
+    const Status status = stopped_and_resumed(simulated_config(id, kConstant), at(id));
+    EXPECT_EQ(status.kind(), restored.kind());
+    EXPECT_NE(status.message().find(restored.message()), std::string::npos) << status.message();
+    const bool is_damaged = restored.kind() == ErrorKind::kCorrupt;
+    EXPECT_EQ(status.message().find("iteration_0000000003.safetensors'") != std::string::npos,
+              is_damaged)
+        << status.message();
+    EXPECT_EQ(status.message().find("remove that file") != std::string::npos, is_damaged);
+  }
+}
+
 TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
   static bool healthy = false;
   for (const bool whole : {false, true}) {
@@ -283,10 +442,13 @@ TEST_F(Runs, WithoutSavedStateAFailedBlockSavesTheLastIteration) {
 
 TEST(FailedBlocks, AreFollowedByNewEpisodesWhereStateIsNotSaved) {
   const Config config = simulated_config("CartPole-v1");
+  const auto without_state = [&]() -> std::unique_ptr<VecEnv> {
+    return std::make_unique<Unsaved>(envs_of(config), config.env_id, true);
+  };
   const auto failing = [&](bool saves_state) {
-    return trainer_on(config, std::make_unique<Failing>(
-                                  std::make_unique<Unsaved>(envs_of(config), config.env_id, true),
-                                  config.env_id, 20, false, saves_state));
+    return trainer_on(config,
+                      std::make_unique<Failing>(saves_state ? envs_of(config) : without_state(),
+                                                config.env_id, 20, false, saves_state));
   };
   const std::unique_ptr<Trainer> unsaved = failing(false), saved = failing(true);
   Unsaved::seeds().clear();
@@ -611,7 +773,9 @@ TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
     return contract_text(contract.value());
   };
   EXPECT_NE(text("Varying-v0", {}).find("Simulator: not deterministic"), std::string::npos);
-  EXPECT_NE(text("Lost-v0", {}).find("Simulator: does not save its state"), std::string::npos);
+  EXPECT_NE(text("Unsaved-v0", {}).find("Simulator: does not save its state: a resume begins new"),
+            std::string::npos);
+  EXPECT_NE(text("Lost-v0", {}).find("this run cannot be resumed"), std::string::npos);
   EXPECT_NE(text("NoFinals-v0", {{"truncation_mode", "zero"}}).find("no final observations"),
             std::string::npos);
   EXPECT_EQ(text("CartPole-v1", {}).find("Simulator:"), std::string::npos);

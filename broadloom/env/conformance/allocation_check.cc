@@ -10,6 +10,7 @@
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/conformance/checks.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 
 namespace broadloom::conformance {
 
@@ -34,7 +35,8 @@ void check_allocations(const Subject& subject, Findings& findings) {
   const auto step = [&] {
     if (masks.width() > 0) draw();
     const StepRows rows = out.rows_from(0, actions.data());
-    const Status status = envs->step(0, kEnvs, rows);
+    const Status status =
+        call_simulator(spec.id, "step", [&] { return envs->step(0, kEnvs, rows); });
     envs->observe(0, kEnvs, rows.observations);
     return status.ok();
   };

@@ -19,6 +19,7 @@ void check_episodes(const Subject& subject, Findings& findings);
 void check_stacks(const Subject& subject, Findings& findings);
 void check_observe(const Subject& subject, Findings& findings);
 void check_final_observations(const Subject& subject, Findings& findings);
+void check_own_limit(const Subject& subject, Findings& findings);
 
 // repeat_checks.cc: for deterministic environments only.
 void check_determinism(const Subject& subject, Findings& findings);

@@ -33,6 +33,9 @@ struct ConformanceOptions {
   bool noisy_observations = false;
   int time_limit = 20;  // requested of the environments, in steps; at least 2
   int num_steps = 150;  // per check; raised to at least 2 * time_limit + 1
+  // The environments' own time limit, at which a simulator may truncate by itself. Its final
+  // observations are then checked, too. 0: not checked.
+  int own_limit = 0;
   // Returns the number of memory allocations of the process so far, if the program counts them.
   // Empty: skip the check that steps do not allocate.
   std::function<std::int64_t()> allocations;

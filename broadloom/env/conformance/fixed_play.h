@@ -12,6 +12,7 @@
 #include "broadloom/core/threads.h"
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom::conformance {
@@ -196,7 +197,9 @@ class Player {
                   masks.row(static_cast<std::size_t>(k)));
     }
     const std::size_t row = static_cast<std::size_t>(t) * kEnvs + range.first;
-    return envs_.step(range.first, range.second, out.rows_from(row, actions));
+    return call_simulator(spec.id, "step", [&] {
+      return envs_.step(range.first, range.second, out.rows_from(row, actions));
+    });
   }
 
   VecEnv& envs_;

@@ -15,6 +15,7 @@
 #include "broadloom/env/conformance/checks.h"
 #include "broadloom/env/mirror.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 
 namespace broadloom::conformance {
 namespace {
@@ -188,7 +189,7 @@ Status Plays::play(VecEnv& envs) {
     if (has_critic) {
       rows.critic_observations = place(critic_seen, t + 1, spec.critic_observation.size);
     }
-    BROADLOOM_TRY(envs.step(0, kPlays, rows));
+    BROADLOOM_TRY(call_simulator(spec.id, "step", [&] { return envs.step(0, kPlays, rows); }));
   }
   return {};
 }

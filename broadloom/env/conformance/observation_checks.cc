@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "broadloom/env/conformance/checks.h"
@@ -62,6 +63,32 @@ void check_last(const Subject& subject, const Played& cut, const Observations& s
   }
 }
 
+// The final observations of those environments that `are_cut` at their limit. before: the
+// observations of the step before; now: those of the step, which belong to the next episodes.
+void check_cut(const std::vector<bool>& are_cut, const std::vector<float>& before,
+               const Observations& now, Findings& findings) {
+  constexpr std::size_t kEnough = 3;  // fewer may agree by chance
+  const std::size_t width = before.size() / kEnvs;
+  std::set<std::vector<float>> states, finals, starts;
+  std::size_t count = 0, at_next = 0;
+  for (std::size_t n = 0; width > 0 && n < kEnvs; ++n) {
+    if (!are_cut[n]) continue;
+    const auto row = [&](const std::vector<float>& rows) {
+      return std::vector<float>(rows.data() + n * width, rows.data() + (n + 1) * width);
+    };
+    count += 1;
+    states.insert(row(before));
+    finals.insert(row(now.last));
+    starts.insert(row(now.observations));
+    at_next += row(now.last) == row(now.observations) ? 1 : 0;
+  }
+  if (states.size() < kEnough) return;
+  findings.expect(finals.size() > 1,
+                  "environments in different states have the same final observation");
+  findings.expect(at_next < count || starts.size() < count,
+                  "a final observation is the first one of the next episode");
+}
+
 }  // namespace
 
 // Each stack is the previous one with one new frame, or the first of an episode.
@@ -116,6 +143,29 @@ void check_final_observations(const Subject& subject, Findings& findings) {
   if (cut == nullptr || whole == nullptr) return;
   check_last(subject, *cut, cut->policy, *whole, whole->policy, findings);
   check_last(subject, *cut, cut->critic, *whole, whole->critic, findings);
+}
+
+// No longer episode exists to compare with. But environments in different states do not all show
+// the same, and do not all end where their next episodes begin.
+void check_own_limit(const Subject& subject, Findings& findings) {
+  const int limit = subject.options.own_limit;
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject, limit), findings);
+  if (envs == nullptr) return;
+  Observations before = observe_now(*envs);
+  Player player(*envs);
+  std::vector<bool> is_first(kEnvs, true);
+  for (int t = 1; t <= limit; ++t) {
+    const Played out = player.play(1);
+    if (!expect_played(out, findings)) return;
+    std::vector<bool> are_cut(kEnvs);
+    for (std::size_t n = 0; n < kEnvs; ++n) are_cut[n] = is_first[n] && out.truncated[n] != 0;
+    if (t == limit) {
+      check_cut(are_cut, before.observations, out.policy, findings);
+      check_cut(are_cut, before.last, out.critic, findings);
+    }
+    for (std::size_t n = 0; n < kEnvs; ++n) is_first[n] = is_first[n] && !out.ended(n);
+    before = {out.policy.observations, out.critic.observations};
+  }
 }
 
 }  // namespace broadloom::conformance

@@ -112,6 +112,7 @@ void check_begin_anew(const Subject& subject, Findings& findings) {
   const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr || !expect_played(Player(*envs).play(3), findings)) return;
   if (!begin_anew(*envs, kSeed, findings)) return;
+  findings.expect(envs->can_begin_anew(), "begin_anew() works, but can_begin_anew() is false");
   for (int n = 0; n < kEnvs; ++n) {
     findings.expect(envs->episode_step(n) == 0, "begin_anew() does not reset every episode");
   }

@@ -235,7 +235,8 @@ struct broadloom_plugin {
   // is called often, so keep it cheap. Return REFUSED for invalid combinations of values.
   int (*describe)(const struct broadloom_task* task, const struct broadloom_value* options,
                   struct broadloom_spec* spec, char* error);
-  // Makes num_envs environments. Broadloom resets each before any other call.
+  // Makes num_envs environments. Broadloom resets each before any other call. If make() fails, it
+  // frees what it made: Broadloom then ignores *simulator and does not call close().
   int (*make)(const struct broadloom_task* task, const struct broadloom_value* options,
               int32_t num_envs, void** simulator, char* error);
   // Frees a simulator.
@@ -259,7 +260,8 @@ struct broadloom_plugin {
   void (*observe_final)(void* simulator, int32_t env, void* row);
   // Saves and restores everything that an environment's next steps depend on, in at most state_size
   // bytes. Unused bytes are 0. set_state() must accept states of another simulator with the same
-  // task and options. May be NULL if state_size is 0.
+  // task and options. Return REFUSED for bytes that cannot be a state: the file is then damaged.
+  // May be NULL if state_size is 0.
   int (*get_state)(void* simulator, int32_t env, void* bytes, char* error);
   int (*set_state)(void* simulator, int32_t env, const void* bytes, char* error);
   // Writes sums over the environment's steps since the last call, then resets them. sums:

@@ -92,6 +92,12 @@ std::string find_fault(const broadloom_plugin& plugin) {
   for (int t = 0; t < plugin.num_tasks; ++t) {
     const broadloom_task& task = plugin.tasks[t];
     if (is_missing(task.id)) return fmt::format("its task {} has no id", t);
+    const auto same = [&](const broadloom_task& other) {
+      return std::string_view(other.id) == task.id;
+    };
+    if (std::any_of(plugin.tasks, plugin.tasks + t, same)) {
+      return fmt::format("it has two tasks with the id {}", task.id);
+    }
     if (task.num_options < 0 || (task.num_options > 0 && task.options == nullptr)) {
       return fmt::format("its task {} has {} options and no table of them", task.id,
                          task.num_options);

@@ -87,7 +87,7 @@ void write_report(const PluginCall::Where& where, const char* what, const char* 
   message.add(": ");
   add_where(where, message);
   message.add(
-      ". This is a fault of the plug-in. Saved state is kept; resume the run from there.\n");
+      ". This is a fault of the plug-in. A run's saved state is kept; resume it from there.\n");
   message.write();
 }
 

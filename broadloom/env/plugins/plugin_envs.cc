@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -31,19 +32,23 @@ template <class Function>
 bool PluginEnvs::call_silent(const char* name, int begin, int end, const Function& function) const {
   Status status = call_plugin(described_.spec.id, name, begin, end, function);
   if (status.ok()) return true;
-  const std::lock_guard lock(thrown_mutex_);
-  thrown_.emplace(begin, std::move(status));
-  has_thrown_ = true;
+  keep_fault(begin, std::move(status));
   return false;
 }
 
-// The first exception in environments [begin, end). Looking only at these makes the failing step
+void PluginEnvs::keep_fault(int env, Status status) const {
+  const std::lock_guard lock(faults_mutex_);
+  faults_.emplace(env, std::move(status));
+  has_faults_ = true;
+}
+
+// The first fault in environments [begin, end). Looking only at these makes the failing step
 // independent of thread timing.
-Status PluginEnvs::find_thrown(int begin, int end) const {
-  if (!has_thrown_) return {};
-  const std::lock_guard lock(thrown_mutex_);
-  const auto first = thrown_.lower_bound(begin);
-  return first != thrown_.end() && first->first < end ? first->second : Status();
+Status PluginEnvs::find_fault(int begin, int end) const {
+  if (!has_faults_) return {};
+  const std::lock_guard lock(faults_mutex_);
+  const auto first = faults_.lower_bound(begin);
+  return first != faults_.end() && first->first < end ? first->second : Status();
 }
 
 PluginEnvs::PluginEnvs(const PluginLibrary& library, const broadloom_task& task,
@@ -82,6 +87,14 @@ Result<std::unique_ptr<VecEnv>> PluginEnvs::make(const PluginLibrary& library,
                     "{} steps; expected at most that, or 0",
                     requested, described.spec.id, own));
   }
+  const auto joins_later = [&](int joined) { return joined < options.num_envs; };
+  if (described.has(BROADLOOM_WHOLE_BATCH) &&
+      std::any_of(options.joining.begin(), options.joining.end(), joins_later)) {
+    return invalid(
+        fmt::format("joining: got groups of environments, but the simulator of {} steps all {} at "
+                    "once; expected one group",
+                    described.spec.id, options.num_envs));
+  }
   std::unique_ptr<PluginEnvs> envs(
       new PluginEnvs(library, task, values, std::move(described), options));
   BROADLOOM_TRY(envs->open());
@@ -89,12 +102,14 @@ Result<std::unique_ptr<VecEnv>> PluginEnvs::make(const PluginLibrary& library,
 }
 
 Status PluginEnvs::open() {
+  void* made = nullptr;  // a failed make() may leave a pointer to what it freed
   {
     const std::lock_guard lock(plugin_mutex());
     BROADLOOM_TRY(call("make", 0, num_envs(), [&](char* error) {
-      return plugin_->make(task_, values_.data(), num_envs(), &simulator_, error);
+      return plugin_->make(task_, values_.data(), num_envs(), &made, error);
     }));
   }
+  simulator_ = made;
   if (simulator_ == nullptr) {
     return {ErrorKind::kIo,
             fmt::format("make() of {} returned no simulator and no error; correct the plug-in",
@@ -190,15 +205,23 @@ Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int6
   return {};
 }
 
-// Expands indices to one-hot rows. An invalid index becomes NaN, at which the collector stops.
-void PluginEnvs::make_one_hot(float* rows, int count) const {
+// Expands indices to one-hot rows of environments [begin, end). The step that shows an invalid
+// index fails; its row is NaN, since an observation cannot fail.
+void PluginEnvs::make_one_hot(const char* function, int begin, int end, float* rows) const {
   const int n = described_.spec.observation.size;
-  for (int k = 0; k < count; ++k) {
-    float* row = rows + static_cast<std::size_t>(k) * static_cast<std::size_t>(n);
-    const float index = row[0];
-    const bool is_one = index >= 0.0f && index < static_cast<float>(n);
-    std::fill_n(row, n, is_one ? 0.0f : std::numeric_limits<float>::quiet_NaN());
-    if (is_one) row[static_cast<int>(index)] = 1.0f;
+  for (int env = begin; env < end; ++env, rows += n) {
+    const float index = rows[0];
+    const bool is_one =
+        index >= 0.0f && index < static_cast<float>(n) && index == std::floor(index);
+    std::fill_n(rows, n, is_one ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    if (is_one) {
+      rows[static_cast<int>(index)] = 1.0f;
+      continue;
+    }
+    keep_fault(env, {ErrorKind::kIo,
+                     fmt::format("{}() of {} gave the index {} for environment {}; expected a "
+                                 "whole number from 0 to {}",
+                                 function, described_.spec.id, index, env, n - 1)});
   }
 }
 
@@ -207,7 +230,7 @@ void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
   const bool done =
       call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, target); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) {
-    make_one_hot(rows.floats(), end - begin);
+    make_one_hot("observe", begin, end, rows.floats());
   }
 }
 
@@ -262,12 +285,12 @@ Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
 }
 
 Status PluginEnvs::step(int begin, int end, const StepRows& rows) {
-  BROADLOOM_TRY(find_thrown(begin, end));
+  BROADLOOM_TRY(find_fault(begin, end));
   BROADLOOM_TRY(move(begin, end, rows));
   observe(begin, end, rows.observations);
   if (rows.critic_observations) observe_critic(begin, end, rows.critic_observations);
   for (int i = begin; i < end; ++i) BROADLOOM_TRY(end_step(i, i - begin, rows));
-  return find_thrown(begin, end);
+  return find_fault(begin, end);
 }
 
 // Counts the step of environment `env` (row k), and truncates its episode at the time limit.
@@ -324,7 +347,7 @@ void PluginEnvs::keep_last(int env, int k, bool by_itself, const StepRows& rows)
   const bool done = call_silent("observe_final", env, env + 1,
                                 [&] { plugin_->observe_final(simulator_, env, row); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete)
-    make_one_hot(target.floats(), 1);
+    make_one_hot("observe_final", env, env + 1, target.floats());
 }
 
 Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {
@@ -370,8 +393,10 @@ Status PluginEnvs::state_restored() {
     const Status status = call("set_state", i, i + 1, [&](char* error) {
       return plugin_->set_state(simulator_, i, state_.data() + i * size, error);
     });
-    // The plug-in has read bytes of a file: the file is what is wrong.
-    if (!status.ok()) return {ErrorKind::kCorrupt, status.message()};
+    // The plug-in refuses bytes of a file, so the file is wrong. FAILED is a fault of the
+    // simulator.
+    if (status.kind() == ErrorKind::kInvalidConfig) return {ErrorKind::kCorrupt, status.message()};
+    BROADLOOM_TRY(status);
   }
   return {};
 }

@@ -53,6 +53,7 @@ class PluginEnvs final : public VecEnv,
   void take_step_sums(int env, std::span<double> out) override;
   Status capture() override;
   Status state_restored() override;
+  bool can_begin_anew() const override { return true; }
   Status begin_anew(std::uint64_t seed) override;
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
@@ -70,16 +71,17 @@ class PluginEnvs final : public VecEnv,
   Status end_step(int env, int k, const StepRows& rows);
   Status end_episode(int env, int k, const StepRows& rows);
   void keep_last(int env, int k, bool by_itself, const StepRows& rows) const;
-  void make_one_hot(float* rows, int count) const;
+  void make_one_hot(const char* function, int begin, int end, float* rows) const;
+  void keep_fault(int env, Status status) const;
   bool resets_itself() const { return described_.has(BROADLOOM_RESETS_ITSELF); }
   // Calls a plug-in function that may fail.
   template <class Function>
   Status call(const char* name, int begin, int end, const Function& function) const;
-  // Calls a plug-in function that returns no error. False if it threw an exception; the next step
-  // of environment `begin` then returns it.
+  // Calls a plug-in function that returns no error. False if it threw an exception; the step of
+  // environment `begin`, or the next one, then returns it.
   template <class Function>
   bool call_silent(const char* name, int begin, int end, const Function& function) const;
-  Status find_thrown(int begin, int end) const;
+  Status find_fault(int begin, int end) const;
 
   const PluginLibrary* library_;
   const broadloom_plugin* plugin_;
@@ -94,10 +96,10 @@ class PluginEnvs final : public VecEnv,
   std::vector<std::int32_t> choices_;              // [N] if actions are Discrete
   std::vector<std::uint8_t> reasons_, successes_;  // [N] of the last step
   std::vector<std::uint8_t> state_;                // [N, state_size] after append_state()
-  // Exceptions from functions that return no error, by the first environment of the call.
-  mutable std::map<int, Status> thrown_;
-  mutable std::mutex thrown_mutex_;
-  mutable std::atomic<bool> has_thrown_ = false;
+  // Faults of functions that return no error, by the environment or the call's first one.
+  mutable std::map<int, Status> faults_;
+  mutable std::mutex faults_mutex_;
+  mutable std::atomic<bool> has_faults_ = false;
 };
 
 }  // namespace broadloom

@@ -92,6 +92,21 @@ Status check_table(const broadloom_task& task) {
                       "broadloom_option_type. Correct the plug-in's table",
                       o, task.id));
     }
+    const auto same = [&](const broadloom_option& other) {
+      return view_or_empty(other.name) == view_or_empty(option.name);
+    };
+    if (std::any_of(task.options, task.options + o, same)) {
+      return invalid(fmt::format(
+          "the plug-in's task {} has two options named '{}', expected different names. Correct the "
+          "plug-in's table",
+          task.id, option.name));
+    }
+    if (!(option.low <= option.high)) {
+      return invalid(fmt::format(
+          "the plug-in's option '{}' has the range {} to {}, expected low <= high. Correct the "
+          "plug-in's table",
+          option.name, option.low, option.high));
+    }
     broadloom_value value{};
     const Status status =
         read_value(option, std::string(view_or_empty(option.default_text)), value);

@@ -153,12 +153,14 @@ Status add_spaces(const broadloom_spec& described, EnvSpec& spec) {
 }
 
 Status add_reasons(const broadloom_spec& described, EnvSpec& spec) {
-  if (described.end_reasons == nullptr) return {};
-  if (described.num_end_reasons < 0 || described.num_end_reasons > kMostReasons) {
+  const bool is_there = described.end_reasons != nullptr;
+  const int most = is_there ? kMostReasons : 0;
+  if (described.num_end_reasons < 0 || described.num_end_reasons > most) {
     return invalid(
-        fmt::format("{}: describe() of the plug-in names {} end reasons, expected 0 to {}", spec.id,
-                    described.num_end_reasons, kMostReasons));
+        fmt::format("{}: describe() of the plug-in names {} end reasons{}, expected 0 to {}",
+                    spec.id, described.num_end_reasons, is_there ? "" : " and gives NULL", most));
   }
+  if (!is_there) return {};
   spec.end_reasons.clear();
   for (int r = 0; r < described.num_end_reasons; ++r) {
     spec.end_reasons.push_back(or_empty(described.end_reasons[r]));
@@ -174,10 +176,10 @@ constexpr int kMostNamed = 64;
 template <class Entry, class Make>
 Status add_named(const char* list, const Entry* entries, int count, const std::string& id,
                  const Make& make) {
-  if (entries == nullptr) return {};
-  if (count < 0 || count > kMostNamed) {
-    return invalid(fmt::format("{}: describe() of the plug-in gives {} {}, expected 0 to {}", id,
-                               count, list, kMostNamed));
+  const int most = entries == nullptr ? 0 : kMostNamed;
+  if (count < 0 || count > most) {
+    return invalid(fmt::format("{}: describe() of the plug-in gives {} {}{}, expected 0 to {}", id,
+                               count, list, entries == nullptr ? " in NULL" : "", most));
   }
   std::for_each(entries, entries + count, make);
   return {};
@@ -230,6 +232,15 @@ Result<PluginSpec> read_spec(const broadloom_spec& described, PluginSpec out,
         "{}: describe() of the plug-in gives max_episode_steps {} and state_size {}, expected at "
         "least 0, and at most {} bytes of state",
         spec.id, described.max_episode_steps, described.state_size, kMostBytes));
+  }
+  constexpr std::uint32_t kKnown = BROADLOOM_WHOLE_BATCH | BROADLOOM_NOT_DETERMINISTIC |
+                                   BROADLOOM_RESETS_ITSELF | BROADLOOM_COMMON_BITS |
+                                   BROADLOOM_ACTION_MASKS;
+  if ((described.flags & ~kKnown) != 0) {
+    return invalid(
+        fmt::format("{}: describe() of the plug-in sets the flags {:#x}, expected only those of "
+                    "broadloom_flags, {:#x}",
+                    spec.id, described.flags, kKnown));
   }
   spec.max_episode_steps = described.max_episode_steps;
   spec.names_success = described.names_success != 0;

@@ -252,6 +252,21 @@ Status check_names(const EnvSpec& spec, const char* what, const std::vector<Entr
   return {};
 }
 
+// Steps index this list, and truncated episodes end by its last reason.
+Status check_reasons(const EnvSpec& spec) {
+  constexpr std::size_t kMostOwn = 127;  // an EpisodeEnd holds one byte
+  BROADLOOM_TRY(check_names(spec, "says that episodes end by", spec.end_reasons,
+                            ", none of them time_limit"));
+  if (!spec.end_reasons.empty() && spec.end_reasons.back() == "time_limit" &&
+      spec.end_reasons.size() <= kMostOwn + 1) {
+    return {};
+  }
+  return invalid(
+      fmt::format("environment '{}' cannot be registered: its end_reasons are [{}], expected at "
+                  "most {} reasons of its own, then 'time_limit'",
+                  spec.id, fmt::join(spec.end_reasons, ", "), kMostOwn));
+}
+
 bool is_text(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -272,6 +287,25 @@ Status check_weights_and_units(const EnvSpec& spec) {
         "environment '{}' cannot be registered: it measures '{}' in '{}', expected a unit of "
         "printable ASCII",
         spec.id, measure.name, measure.unit));
+  }
+  return {};
+}
+
+// Studies divide by the difference of the two scores.
+Status check_scores(const EnvSpec& spec) {
+  if (spec.has_score_range &&
+      !(std::isfinite(spec.random_score) && std::isfinite(spec.reference_score) &&
+        spec.random_score != spec.reference_score)) {
+    return invalid(
+        fmt::format("environment '{}' cannot be registered: its score range is {} to {}, expected "
+                    "two different finite numbers",
+                    spec.id, spec.random_score, spec.reference_score));
+  }
+  if (spec.has_reward_threshold && !std::isfinite(spec.reward_threshold)) {
+    return invalid(
+        fmt::format("environment '{}' cannot be registered: its reward_threshold is {}, expected a "
+                    "finite number",
+                    spec.id, spec.reward_threshold));
   }
   return {};
 }
@@ -315,12 +349,12 @@ Status check_entry(const EnvEntry& entry) {
 }
 
 Status check_spec(const EnvSpec& spec) {
-  BROADLOOM_TRY(check_names(spec, "says that episodes end by", spec.end_reasons,
-                            ", none of them time_limit"));
+  BROADLOOM_TRY(check_reasons(spec));
   BROADLOOM_TRY(check_names(spec, "has a reward term", spec.reward_terms));
   BROADLOOM_TRY(check_names(spec, "measures", spec.measures));
   BROADLOOM_TRY(check_weights_and_units(spec));
   BROADLOOM_TRY(check_context(spec));
+  BROADLOOM_TRY(check_scores(spec));
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
   BROADLOOM_TRY(check_critic_space(spec));
   return check_space(spec.id, "action", spec.action);

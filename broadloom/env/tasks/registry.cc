@@ -1,6 +1,6 @@
 #include "broadloom/env/tasks/registry.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
@@ -9,12 +9,13 @@
 #include <string>
 #include <utility>
 
-#include "broadloom/env/action_masks.h"
 #include "broadloom/env/action_scale.h"
 #include "broadloom/env/declared_mirror.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/hidden_numbers.h"
+#include "broadloom/env/plugins/library.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/env/tasks/check_entry.h"
@@ -172,14 +173,53 @@ Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& i
   return find_or_null(id);
 }
 
+bool same_space(const Space& a, const Space& b) {
+  return same_shape(a, b) && a.low == b.low && a.high == b.high && a.start == b.start &&
+         a.frame_padding == b.frame_padding && a.masked == b.masked;
+}
+
 bool same_spaces(const EnvSpec& a, const EnvSpec& b) {
-  const auto same = [](const Space& x, const Space& y) {
-    return same_shape(x, y) && x.low == y.low && x.high == y.high && x.start == y.start &&
-           x.frame_padding == y.frame_padding && x.masked == y.masked;
-  };
-  return same(a.observation, b.observation) && same(a.action, b.action) &&
-         same(a.critic_observation, b.critic_observation) && a.strata == b.strata &&
+  return same_space(a.observation, b.observation) && same_space(a.action, b.action) &&
+         same_space(a.critic_observation, b.critic_observation) && a.strata == b.strata &&
          a.end_reasons == b.end_reasons && a.max_episode_steps == b.max_episode_steps;
+}
+
+// The members in which two specs of the same shapes differ, and on which records or runs depend.
+std::vector<std::string> differences(const EnvSpec& a, const EnvSpec& b) {
+  const auto list = [](const auto& entries, const auto& text) {
+    std::string all;
+    for (const auto& entry : entries) all += text(entry) + '\n';
+    return all;
+  };
+  const auto terms = [&](const EnvSpec& spec) {
+    return list(spec.reward_terms,
+                [](const RewardTerm& one) { return fmt::format("{} {}", one.name, one.weight); });
+  };
+  const auto measures = [&](const EnvSpec& spec) {
+    return list(spec.measures,
+                [](const Measure& one) { return fmt::format("{} {}", one.name, one.unit); });
+  };
+  const auto context = [&](const EnvSpec& spec) {
+    return list(spec.context, [](const ContextRange& one) {
+      return fmt::format("{} {} {}", one.name, one.low, one.high);
+    });
+  };
+  const std::pair<const char*, bool> same[] = {
+      {"observation", same_space(a.observation, b.observation)},
+      {"critic_observation", same_space(a.critic_observation, b.critic_observation)},
+      {"action", same_space(a.action, b.action)},
+      {"end_reasons", a.end_reasons == b.end_reasons},
+      {"strata", a.strata == b.strata},
+      {"names_success", a.names_success == b.names_success},
+      {"reward_terms", terms(a) == terms(b)},
+      {"counts_reward_terms", a.counts_reward_terms == b.counts_reward_terms},
+      {"measures", measures(a) == measures(b)},
+      {"context", context(a) == context(b)}};
+  std::vector<std::string> names;
+  for (const auto& [name, is_same] : same) {
+    if (!is_same) names.emplace_back(name);
+  }
+  return names;
 }
 
 Status check_absent(const std::string& id) {
@@ -413,19 +453,23 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
                     "VecEnvOptions",
                     factory, got, wanted));
   }
-  if (expected.action.masked && capability<ActionMasks>(*envs) == nullptr) {
-    return invalid(fmt::format(
-        "{} returned environments without the capability ActionMasks, which action.masked of their "
-        "spec() promises; implement it (env/action_masks.h), or unset action.masked",
-        factory));
-  }
-  if (envs->spec().end_reasons == expected.end_reasons && envs->spec().strata == expected.strata &&
-      envs->spec().names_success == expected.names_success) {
-    return {};
-  }
-  return invalid(factory +
-                 " returned environments whose spec() differs from the registered one in "
-                 "end_reasons, strata or names_success; make both the same");
+  BROADLOOM_TRY(check_promises(*envs));
+  const std::vector<std::string> others = differences(envs->spec(), expected);
+  if (others.empty()) return {};
+  return invalid(
+      fmt::format("{} returned environments whose spec() differs from the registered one in {}; "
+                  "make both the same",
+                  factory, fmt::join(others, ", ")));
+}
+
+// An entry of the program. Ids of plug-ins name files, which open_plugin() loads.
+Status check_own_entry(const EnvEntry& entry) {
+  BROADLOOM_TRY(check_entry(entry));
+  if (!entry.spec.id.starts_with(kPluginPrefix)) return {};
+  return invalid(fmt::format(
+      "an environment cannot be registered as '{}', since ids that begin with '{}' name files of "
+      "plug-ins; use another id",
+      entry.spec.id, kPluginPrefix));
 }
 
 // Checks that environments start at their ages. A program's own factory may ignore them.
@@ -447,7 +491,7 @@ Status check_ages(const VecEnv& envs, const VecEnvOptions& options) {
 }  // namespace
 
 Status register_environment(EnvEntry entry) {
-  BROADLOOM_TRY(check_entry(entry));
+  BROADLOOM_TRY(check_own_entry(entry));
   entry.built_in = false;
   const std::string id = entry.spec.id;
   if (registry().add(std::move(entry))) return {};
@@ -455,7 +499,7 @@ Status register_environment(EnvEntry entry) {
 }
 
 Status replace_environment(EnvEntry entry) {
-  BROADLOOM_TRY(check_entry(entry));
+  BROADLOOM_TRY(check_own_entry(entry));
   entry.built_in = false;
   const std::string id = entry.spec.id;
   if (registry().replace(std::move(entry))) return {};
@@ -525,8 +569,11 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   const EnvOptions& all = split_result.value();
   const Result<EnvSpec> spec = checked_spec(entry, all);
   if (!spec.ok()) return spec.status();
-  Result<std::unique_ptr<VecEnv>> envs = entry.make(all.own, options);
-  if (!envs.ok()) return envs;
+  Result<std::unique_ptr<VecEnv>> envs = std::unique_ptr<VecEnv>();
+  BROADLOOM_TRY(call_simulator(id, "make", [&] {
+    envs = entry.make(all.own, options);
+    return envs.status();
+  }));
   if (!entry.built_in) BROADLOOM_TRY(check_made(envs.value().get(), spec.value(), options));
   if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
     BROADLOOM_TRY(check_ages(*envs.value(), options));
