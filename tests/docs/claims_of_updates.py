@@ -224,8 +224,8 @@ def pqn_gain():
             else:
                 holds(float(pair["td high"]) < 0 and float(pair["policy low"]) < 0.0, pair)
     return (
-        "Not settled: on CartPole width gains PQN's signal to noise less than PPO's early in "
-        f"training ({ratios[0]} times), on Breakout no difference is shown ({ratios[1]})."
+        "Not settled. On CartPole width gains PQN's signal to noise less than PPO's early in "
+        f"training ({ratios[0]} times). On Breakout no difference is shown ({ratios[1]})."
     )
 
 
