@@ -142,8 +142,9 @@ def made_by(env_id):
 
 
 @contextlib.contextmanager
-def filmed(env_id, cameras):
-    """In the block this id means the environments of sources.filmed_kind()."""
+def filmed(env_id, cameras, upstream):
+    """In the block this id means the environments of sources.filmed_kind(). upstream: the source of
+    an id that is not registered."""
     from . import sources
 
     with _lock:
@@ -153,7 +154,7 @@ def filmed(env_id, cameras):
                 f"got a film of '{env_id}', which a training in progress uses; wait for its end"
             )
     keys, limit = known.arguments[1:] if known else (USUAL_KEYS, 0)
-    upstream = known.kind.spec["upstream"] if known else ""
+    upstream = known.kind.spec["upstream"] if known else upstream
     kind = sources.filmed_kind(env_id, cameras, keys, limit, upstream)
     _core.register(kind.spec, kind.simulator)
     try:

@@ -70,7 +70,7 @@ def watch(
             stacklevel=2,
         )
     cameras = _Cameras(env or _maker(env_id))
-    with _lock, filmed(env_id, cameras):
+    with _lock, filmed(env_id, cameras, trained):
         results = policy._core.play(episodes, seed, actions, max_steps)
         pictures, last = cameras.film(episodes)
     _core.write_movie(path, pictures, last)
