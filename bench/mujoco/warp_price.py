@@ -16,11 +16,12 @@ import time
 import numpy as np
 
 from broadloom import warp
+from broadloom._warp_tasks import task, TASKS
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--tasks", nargs="+", default=list(warp.TASKS))
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS))
     parser.add_argument("--worlds", nargs="+", type=int, default=[1, 64, 512])
     parser.add_argument("--device", help="of Warp; by default a GPU if there is one")
     parser.add_argument("--steps", type=int, default=20, help="in a turn")
@@ -45,7 +46,7 @@ def measured(name, count, options):
     found = {}
     for flags in (True, False):
         begin = time.perf_counter()
-        envs = warp.task(name, count, device=options.device, deterministic=flags)
+        envs = task(name, count, device=options.device, deterministic=flags)
         clock = time.process_time if envs.device.is_cpu else time.perf_counter
         played(envs, 0, 1, clock)
         found[flags] = envs, clock, [], set(), time.perf_counter() - begin

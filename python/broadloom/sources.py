@@ -227,7 +227,7 @@ def gymnax_kind(env_id):
 
 def warp_kind(env_id):
     """warp/<id>: a task of Gymnasium, stepped by MuJoCo Warp."""
-    from . import warp
+    from ._warp_tasks import TASKS, task
 
     name = env_id.split("/", 1)[1]
 
@@ -235,13 +235,13 @@ def warp_kind(env_id):
         limit = (
             {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
         )
-        return warp.task(name, request.num_envs, **limit)
+        return task(name, request.num_envs, **limit)
 
     return Kind(
         env_id,
         make,
         upstream=f"Gymnasium's {name}, by MuJoCo Warp",
-        reward_threshold=warp.TASKS[name][1] if name in warp.TASKS else None,
+        reward_threshold=TASKS[name][1] if name in TASKS else None,
         summary=f"{name} of Gymnasium, many worlds by MuJoCo Warp",
     )
 

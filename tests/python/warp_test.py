@@ -12,7 +12,8 @@ import mujoco
 import numpy as np
 
 import broadloom
-from broadloom.warp import Draws, TASKS, WarpEnvs, task
+from broadloom._warp_tasks import task, TASKS
+from broadloom.warp import Draws, WarpEnvs
 from simulator_cases import out, parameters, SMALL
 
 # A ball on a slide hits the floor, beside a pole with a motor.
