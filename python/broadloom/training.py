@@ -219,7 +219,7 @@ def resume(
     changed = texts_of(replaced)
     env_id = ""
     if sinks:
-        from .sinks import RunFiles
+        from .run_files import RunFiles
 
         env_id = RunFiles(run).config["env_id"]
     with calls_of(quiet, on_iteration, sinks, env_id, base) as calls:
