@@ -16,6 +16,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/teacher_policy.h"
@@ -72,9 +73,13 @@ bool is_compared(std::string_view name) {
 }
 
 // Records gained the task's description later, and environments may have gained it after the run. A
-// side without it does not contradict the other.
+// side without it does not contradict the other. A source of another version is the same source.
 FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const Json& b) {
-  constexpr std::array<std::string_view, 3> kTaskKeys = {"reward_terms", "commands", "terrain"};
+  constexpr std::array<std::string_view, 4> kTaskKeys = {"reward_terms", "commands", "terrain",
+                                                         "upstream"};
+  if (key == "upstream" && source_words(a[key].text()) == source_words(b[key].text())) {
+    return FieldRule::kNoted;
+  }
   const bool is_task_key = std::string_view(part.name) == "contract" &&
                            std::find(kTaskKeys.begin(), kTaskKeys.end(), key) != kTaskKeys.end();
   return is_task_key && !(a.contains(key) && b.contains(key)) ? FieldRule::kNoted : part.rule;

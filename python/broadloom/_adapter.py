@@ -12,10 +12,11 @@ import numpy as np
 
 from . import spaces
 from ._arrays import cast, copy_of, flat, joined, merged, numpy_of, put, same_rows, scattered
-from ._errors import InvalidValue
+from ._errors import InvalidValue, error_of
 from ._masks import KEY, best_choices, read_masks
 
 SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
+MOST_REWARD = float(np.finfo(np.float32).max)
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
     "own seed, but these take one seed for all; leave seed_families out, or give Broadloom the "
@@ -187,7 +188,7 @@ class Simulator:
             self.kind.to_env_actions(self.all_actions())
         )
         rows = self.kind.read(rows)
-        rewards = flat(rewards, np.float64, self.made, "rewards")
+        rewards = self.read_rewards(rewards)
         terminated = flat(terminated, np.bool_, self.made, "terminations")
         truncated = flat(truncated, np.bool_, self.made, "truncations")
         ended = terminated | truncated
@@ -219,6 +220,27 @@ class Simulator:
                 successes,
             )
         )
+
+    def read_rewards(self, given):
+        """The rewards. Others refuse infinite ones and nan later, with their step."""
+        rewards = flat(given, np.float64, self.made, "rewards")
+        largest = np.abs(rewards).max()
+        if MOST_REWARD < largest < np.inf:
+            place = int(np.abs(rewards).argmax())
+            raise error_of(
+                "numeric",
+                f"rewards: environment {place} gave {rewards[place]:g}, expected at most "
+                f"{MOST_REWARD:g}, the largest number of float32; scale the reward",
+                InvalidValue,
+            )
+        if np.isnan(largest):
+            place = int(np.isnan(rewards).argmax())
+            warnings.warn(
+                f"{self.kind.id}: environment {place} gave nan or None as a reward, which "
+                "Gymnasium stores alike; expected one number",
+                stacklevel=2,
+            )
+        return rewards
 
     def show(self, rows, infos, idle=None):
         """Keeps what the extension reads."""

@@ -72,6 +72,7 @@ class Kind:
         probe_envs=2,
     ):
         self.id, self.make, self.keys, self.probe_envs = env_id, make, tuple(keys), probe_envs
+        self.notes = []  # on what the run reads, in words
         self.groups = ((), ())  # of Dict observations: the policy's keys, the critic's
         self.seeds_when_made, self.one_seed = seeds_when_made, one_seed
         self.masked_reset_gives_subset = masked_reset_gives_subset
@@ -106,6 +107,11 @@ class Kind:
         limit = int(max_episode_steps or time_limit(env))
         observation, critic = self.observation_space, None
         self.paths = None
+        if self.keys != USUAL_KEYS and spaces.kind_of(observation) != "Dict":
+            raise InvalidValue(
+                f"observation_keys: got {self.keys!r} with observations of {self.id} that have no "
+                f"keys, {observation}; leave it out, or let the environment give a Dict"
+            )
         form = self.groups_of(observation) if hasattr(observation, "spaces") else None
         if form is None and spaces.kind_of(observation) == "Dict":
             observation, critic = self.spaces_of_keys(observation)
@@ -192,6 +198,12 @@ class Kind:
         parts = [(path, part) for path, part in parts if path != (_masks.KEY,)]
         spaces.check_groups(parts, self.id)
         self.paths = spaces.group_names([path for path, _ in parts])
+        critics = [pair[1] for pair in pairs if pair[1] in known and not is_chosen]
+        if critics:
+            self.notes.append(
+                f"the policy of {self.id} reads every key of the observations, '{critics[0]}', "
+                "too, unless policy_groups names others"
+            )
         kind = _dict_space()
         groups = {name: part for name, (_, part) in zip(self.paths, parts, strict=True)}
         mask = {_masks.KEY: known[_masks.KEY]} if _masks.KEY in known else {}
@@ -224,6 +236,13 @@ class Kind:
         self.groups = tuple(policy), tuple(critic)
         mask = (_masks.KEY,) if _masks.KEY in known else ()
         read = {key: known[key] for key in (*policy, *critic, *mask)}
+        left = [key for key in known if key not in read]
+        if left and not is_chosen:
+            self.notes.append(
+                f"of the keys of {self.id}'s observations, {', '.join(map(repr, left))} "
+                f"{'is' if len(left) == 1 else 'are'} not read, only "
+                f"{', '.join(map(repr, read))}; observation_keys names others"
+            )
         self.read_space = spaces.class_of(observation)(read)
         return (
             spaces.joined([known[key] for key in policy], "observation"),

@@ -95,15 +95,17 @@ class Policy:
         self,
         observations: Observations,
         *,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         action_masks: ArrayLike | None = None,
         state: ArrayLike | None = None,
     ) -> Any:
-        """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
+        """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy; a
+        seed in its place draws alike in each call. Box
         actions lie within their bounds. A squashed policy plays tanh(mean) without rng, a Beta its
         mean. action_masks: [n, M] booleans, or [M], of the valid choices; needed for an environment
         with action masks, unless observations has the key action_mask. A recurrent policy returns
         (actions, state)."""
+        rng = None if rng is None else _generator(rng)
         if rng is not None and self._core.has_action_values:
             raise _core.Error(
                 "rng: got a generator, but this policy has action values and no probabilities; "
@@ -396,6 +398,13 @@ def _restored(keys, described, tensors, origin):
     policy = Policy.around(_core.Policy.from_state(keys, described, tensors))
     policy.origin = origin
     return policy
+
+
+def _generator(rng):
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InvalidType(f"rng: got {rng!r}, expected a NumPy Generator or a seed") from None
 
 
 def _define(source, name):

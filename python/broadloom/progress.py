@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,6 +17,8 @@ from . import _core
 if TYPE_CHECKING:
     from .policy import Policy
 
+# Signals of batch systems and terminals, which end a process.
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU)
 LINE_SECONDS = 5.0  # between lines of progress in a notebook or a file
 
 
@@ -71,18 +76,28 @@ class Calls:
     """Functions that the extension calls during a run: `all` is (on_contract, on_iteration,
     on_note, on_end), with None for silence."""
 
-    def __init__(self, quiet, on_iteration, feeder):
-        self.show, self.on_iteration, self.feeder = _Line(quiet), on_iteration, feeder
+    def __init__(self, quiet, on_iteration, feeder, env_id):
+        self.env_id, self.show, self.on_iteration, self.feeder = (
+            env_id,
+            _Line(quiet),
+            on_iteration,
+            feeder,
+        )
         self.finished, self.saved = False, None
         listens = on_iteration is not None or feeder is not None
         self.all = (
-            None if quiet else lambda text: print(_core.terminal_text(text)),
+            None if quiet else self.tell_contract,
             self if listens or self.show.shows else None,
-            None
-            if quiet
-            else lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr),
+            None if quiet else _tell_note,
             self.end,
         )
+
+    def tell_contract(self, text):
+        from .registering import notes_of
+
+        print(_core.terminal_text(text))
+        for note in notes_of(self.env_id):
+            _tell_note(note)
 
     def end(self, run_dir, step):
         """Keeps the folder and the step from which a resume would go on."""
@@ -98,18 +113,24 @@ class Calls:
         return None if self.on_iteration is None else self.on_iteration(progress)
 
 
+def _tell_note(note):
+    print(_core.terminal_text(f"Note: {note}"), file=sys.stderr)
+
+
 @contextlib.contextmanager
-def calls_of(quiet, on_iteration, sinks):
-    """The Calls of a run. Closes the sinks when it ends, whatever ends it. After Ctrl-C, or an
-    exception of a callback or the environment, says how the run can go on."""
+def calls_of(quiet, on_iteration, sinks, env_id, base):
+    """The Calls of a run on environments of this id, whose folder is relative to `base`. Closes the
+    sinks when it ends, whatever ends it. After Ctrl-C, another signal, or an exception of a
+    callback or the environment, says how the run can go on."""
     feeder = None
     if sinks:
         from .sinks import Feeder
 
-        feeder = Feeder(sinks)
-    calls = Calls(quiet, on_iteration, feeder)
+        feeder = Feeder(sinks, env_id, base)
+    calls = Calls(quiet, on_iteration, feeder, env_id)
     try:
-        yield calls
+        with _ending_signals():
+            yield calls
     except BaseException as stop:
         is_engines = type(stop) is _core.Error  # its message says so
         if calls.saved is not None and not is_engines:
@@ -119,9 +140,47 @@ def calls_of(quiet, on_iteration, sinks):
             )
             if hasattr(stop, "add_note"):  # Python 3.11 and later
                 stop.add_note(words)
-            elif not quiet:
+            has_shown = hasattr(stop, "add_note") and not isinstance(stop, SystemExit)
+            if not (has_shown or quiet):
                 print(words, file=sys.stderr)
         raise
     finally:
         if feeder is not None:
             feeder.close(calls.finished)
+
+
+@contextlib.contextmanager
+def _ending_signals():
+    """In the block, signals that would kill the process raise SystemExit, so that the run is saved
+    as after Ctrl-C. Only in the main thread, and where nobody else handles them."""
+    is_main = threading.current_thread() is threading.main_thread()
+    taken = [one for one in ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]
+    for one in taken:
+        signal.signal(one, _end)
+    try:
+        yield
+    finally:
+        for one in taken:
+            _release(one)
+
+
+def _end(number, _):
+    """Ends as the program does: a second SIGTERM kills, and a second warning of a batch system does
+    not disturb the saving."""
+    kills = number in (signal.SIGTERM, signal.SIGHUP)
+    signal.signal(number, signal.SIG_DFL if kills else signal.SIG_IGN)
+    raise SystemExit(130)
+
+
+def _release(number):
+    if signal.getsignal(number) in (_end, signal.SIG_IGN):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _release_all():
+    for one in ENDING:
+        if signal.getsignal(one) is _end:
+            signal.signal(one, signal.SIG_DFL)
+
+
+os.register_at_fork(after_in_child=_release_all)  # whose parent ends them by SIGTERM

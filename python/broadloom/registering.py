@@ -5,22 +5,35 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._arguments import USUAL_KEYS, check_source
 from ._checks import MOST_ENVS, check_count
 from ._errors import InvalidType, error_of
+from ._sameness import recipe_of, same
 
 if TYPE_CHECKING:
     from ._types import EnvSource, ObservationKeys, StrPath, Vectorization
 
-_kinds = {}  # (function, other arguments, Kind) by registered id
+
+class _Known(NamedTuple):
+    """Registered environments."""
+
+    source: Any  # the function, class or EnvMaker
+    arguments: tuple  # vectorization, observation_keys, max_episode_steps
+    recipe: Any  # of the source
+    kind: Any
+
+
+_kinds = {}  # _Known by registered id
+_notes = {}  # Kind.notes of ids that a namespace opened
 _in_use = collections.Counter()  # trainings in progress, by registered id
-_lock = threading.RLock()  # guards both
+_lock = threading.RLock()  # guards them
 
 
 def register(
@@ -58,7 +71,7 @@ def register(
     env, _ = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys, named=True)
     arguments = vectorization, observation_keys, max_episode_steps
     with _lock:
-        if name in _kinds and _kinds[name][0] is env and _kinds[name][1] == arguments:
+        if name in _kinds and _is_known(name, env, arguments):
             return name
         if _in_use[name] > 0:
             raise _core.Error(
@@ -84,8 +97,14 @@ def register(
         )
     with _lock:
         _core.register(kind.spec, kind.simulator)
-        _kinds[name] = env, arguments, kind
+        _kinds[name] = _Known(env, arguments, recipe_of(env), kind)
     return name
+
+
+def _is_known(name, env, arguments):
+    """Whether the name means just these environments."""
+    known = _kinds[name]
+    return same((known.arguments, known.recipe), (arguments, recipe_of(env)))
 
 
 def is_registered(env_id):
@@ -97,7 +116,19 @@ def is_registered(env_id):
 def maker_of(env_id):
     """The function that makes single environments of this id, or None."""
     with _lock:
-        return _kinds[env_id][0] if env_id in _kinds else None
+        return _kinds[env_id].source if env_id in _kinds else None
+
+
+def notes_of(env_id):
+    """Sentences on these environments for a run."""
+    with _lock:
+        return _kinds[env_id].kind.notes if env_id in _kinds else _notes.get(env_id, [])
+
+
+def upstream_of(env_id):
+    """The source of registered environments in words; None if the id was not registered."""
+    with _lock:
+        return _kinds[env_id].kind.spec["upstream"] if env_id in _kinds else None
 
 
 def made_by(env_id):
@@ -111,8 +142,9 @@ def made_by(env_id):
 
 
 @contextlib.contextmanager
-def filmed(env_id, cameras):
-    """In the block this id means the environments of sources.filmed_kind()."""
+def filmed(env_id, cameras, upstream):
+    """In the block this id means the environments of sources.filmed_kind(). upstream: the source of
+    an id that is not registered."""
     from . import sources
 
     with _lock:
@@ -121,15 +153,16 @@ def filmed(env_id, cameras):
             raise _core.Error(
                 f"got a film of '{env_id}', which a training in progress uses; wait for its end"
             )
-    keys, limit = known[1][1:] if known else (USUAL_KEYS, 0)
-    kind = sources.filmed_kind(env_id, cameras, keys, limit)
+    keys, limit = known.arguments[1:] if known else (USUAL_KEYS, 0)
+    upstream = known.kind.spec["upstream"] if known else upstream
+    kind = sources.filmed_kind(env_id, cameras, keys, limit, upstream)
     _core.register(kind.spec, kind.simulator)
     try:
         yield
     finally:
         cameras.end()
         if known:
-            _core.register(known[2].spec, known[2].simulator)
+            _core.register(known.kind.spec, known.kind.simulator)
 
 
 def allow_plugin(path: StrPath) -> None:
@@ -185,7 +218,7 @@ def source_of(env, name, env_kwargs, wrappers, vectorization, keys, named=False)
         return f"gymnasium/{own}", name
     from .sources import EnvMaker
 
-    return EnvMaker(own, env_kwargs, wrappers), name or f"python/{own.rpartition(':')[2]}"
+    return EnvMaker(own, env_kwargs, wrappers), name
 
 
 def _check_bare_id(env_id):
@@ -227,17 +260,29 @@ def _identify(env, name, vectorization, keys, num_envs):
                     "or give a function that makes environments (lambda: gymnasium.make(...))"
                 )
         return env
-    word = getattr(env, "__name__", type(env).__name__)
-    word = "env" if word == "<lambda>" else word
     with _lock:
-        env_id, number = name or f"python/{word}-v0", 1
-        while name is None and _in_use[env_id] > 0 and _kinds[env_id][0] is not env:
-            number += 1
-            env_id = f"python/{word}_{number}-v0"
+        env_id = name or _own_name(env, (vectorization, keys, 0))
         count = num_envs if isinstance(num_envs, int) and num_envs > 0 else 2
         register(env_id, env, vectorization=vectorization, observation_keys=keys, num_envs=count)
         _in_use[env_id] += 1
         return env_id
+
+
+def _own_name(env, arguments):
+    """The default id: python/<word>-v0, or python/<word>_2-v0 and so on if the earlier ones mean
+    other environments, whose runs would else be played and resumed in these."""
+    from .sources import EnvMaker
+
+    if isinstance(env, EnvMaker) and isinstance(env.source, str):
+        word, version = re.fullmatch(r"(.*?)(-v\d+|)", env.source.rpartition(":")[2]).groups()
+    else:
+        word, version = getattr(env, "__name__", type(env).__name__), "-v0"
+        word = "env" if word == "<lambda>" else word
+    env_id, number = f"python/{word}{version}", 1
+    while env_id in _kinds and not _is_known(env_id, env, arguments):
+        number += 1
+        env_id = f"python/{word}_{number}{version}"
+    return env_id
 
 
 def _opener(namespace):
@@ -248,6 +293,7 @@ def _opener(namespace):
             kind = getattr(sources, f"{namespace}_kind")(env_id)
         except Exception as error:
             raise _refused(error) from None
+        _notes[env_id] = kind.notes
         return kind.spec, kind.simulator
 
     return opened

@@ -293,7 +293,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     return kind
 
 
-def filmed_kind(name, cameras, keys, max_episode_steps):
+def filmed_kind(name, cameras, keys, max_episode_steps, upstream):
     """The Kind of single environments whose evaluations are filmed. cameras.make()
     makes one, and cameras.around() gives it a camera, after cameras.begin()."""
     plain, filming = (
@@ -307,7 +307,7 @@ def filmed_kind(name, cameras, keys, max_episode_steps):
         cameras.begin()
         return filming(request)
 
-    kind = Kind(name, make, keys=key_pair(keys))
+    kind = Kind(name, make, keys=key_pair(keys), upstream=upstream)
     kind.close_probe()
     kind.is_probed = True  # a film needs nothing of the probe's steps
     return kind

@@ -51,9 +51,10 @@ class Run(os.PathLike):
     seconds: float  # of this process
     record: str  # file and line of the ledger; "" if not finished
 
-    def __init__(self, summary: dict[str, Any]) -> None:
+    def __init__(self, summary: dict[str, Any], base: str = "") -> None:
+        """base: the folder in which the call began, if the process is in another one by now."""
         self.__dict__.update(summary)
-        self.dir = pathlib.Path(summary["run_dir"])
+        self.dir = pathlib.Path(base, summary["run_dir"])
 
     def __fspath__(self) -> str:
         return str(self.dir)
@@ -145,6 +146,7 @@ def train(
     vectorization = "sync" if vectorization is None else vectorization
     observation_keys = USUAL_KEYS if observation_keys is None else observation_keys
     check_calls(threads, on_iteration)
+    base = os.getcwd()
     if not is_one_of(init_optimizer, (True, False, None)):
         raise _core.Error(f"init_optimizer: got {init_optimizer!r}, expected True or False")
     check_keywords(config, train.__kwdefaults__)
@@ -156,10 +158,11 @@ def train(
     env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **texts_of(settings)}
-        with calls_of(quiet, on_iteration, sinks) as calls, _without_lists():
+        with calls_of(quiet, on_iteration, sinks, env_id, base) as calls, _without_lists():
             summary = _core.train(
                 keys,
-                str(out or ""),
+                base,
+                _without_slash(str(out)) if out else "",
                 threads,
                 os.fspath(ledger or ""),
                 os.fspath(init or ""),
@@ -168,7 +171,7 @@ def train(
                 *calls.all,
             )
             calls.finished = summary["finished"]
-        return Run(summary)
+        return _run_of(summary, base)
 
 
 @contextlib.contextmanager
@@ -207,15 +210,22 @@ def resume(
     register()."""
     threads = 0 if threads is None else threads
     check_calls(threads, on_iteration)
+    base = os.getcwd()
     replaced = {
         "device": device or None,
         "memory_limit": memory_limit,
         "stop_at_return": stop_at_return,
     }
     changed = texts_of(replaced)
-    with calls_of(quiet, on_iteration, sinks) as calls:
+    env_id = ""
+    if sinks:
+        from .run_files import RunFiles
+
+        env_id = RunFiles(run).config["env_id"]
+    with calls_of(quiet, on_iteration, sinks, env_id, base) as calls:
         summary = _core.resume(
-            os.fspath(run),
+            base,
+            _without_slash(run),
             total_timesteps or 0,
             more_timesteps or 0,
             threads,
@@ -224,4 +234,13 @@ def resume(
             *calls.all,
         )
         calls.finished = summary["finished"]
-    return Run(summary)
+    return _run_of(summary, base)
+
+
+def _without_slash(path):
+    return os.fspath(path).rstrip("/") or "/"
+
+
+def _run_of(summary, base):
+    """The Run of a call that began in the folder `base`."""
+    return Run(summary, "" if os.getcwd() == base else base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from ._checks import check_count
 from ._errors import InvalidValue
 from .commands import command
 from .policy import Policy
-from .registering import filmed, is_registered, made_by, maker_of
+from .registering import filmed, is_registered, made_by, maker_of, upstream_of
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
@@ -61,8 +62,15 @@ def watch(
             "that ends in .gif or .mp4, and no further options"
         )
     _core.check_movie(path)
+    source, trained = upstream_of(env_id), policy.spec["upstream"]
+    if env is None and source not in (None, trained):
+        warnings.warn(
+            f"{env_id} comes from '{source}' now, and came from '{trained}' when the policy was "
+            "trained; the film shows the one of now",
+            stacklevel=2,
+        )
     cameras = _Cameras(env or _maker(env_id))
-    with _lock, filmed(env_id, cameras):
+    with _lock, filmed(env_id, cameras, trained):
         results = policy._core.play(episodes, seed, actions, max_steps)
         pictures, last = cameras.film(episodes)
     _core.write_movie(path, pictures, last)
