@@ -48,7 +48,10 @@ void grow(std::size_t& part, std::size_t bytes) { part = std::max(part, bytes); 
 Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks) {
   Result<std::unique_ptr<VecEnv>> envs = make_one_env(config);
   if (!envs.ok()) return envs.status();
-  BROADLOOM_TRY(check_fits(config, *envs.value()));
+  BROADLOOM_TRY(check_algorithm(config, envs.value()->spec()));
+  BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
+  BROADLOOM_TRY(check_actions(config, envs.value()->spec()));
+  BROADLOOM_TRY(check_simulator(config, envs.value()->traits()));
   return plan_memory(config, threads, *envs.value(), ranks);
 }
 
