@@ -66,14 +66,16 @@ Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const 
                         {"steps", episode.length},
                         {"end", end_words(episode, watched.spec)}});
   }
-  return {{"run_dir", command.source},
-          {"global_step", watched.origin.global_step},
-          {"seed", watched.options.seed},
-          {"actions", actions_name(watched.options.actions)},
-          {"view", view_name(watched.view)},
-          {"why_drawn", watched.why_drawn.empty() ? Json() : Json(watched.why_drawn)},
-          {"episodes", episodes},
-          {"file", path}};
+  Json out = {{"run_dir", command.source},
+              {"global_step", watched.origin.global_step},
+              {"seed", watched.options.seed},
+              {"actions", actions_name(watched.options.actions)},
+              {"view", view_name(watched.view)},
+              {"why_drawn", watched.why_drawn.empty() ? Json() : Json(watched.why_drawn)},
+              {"episodes", episodes},
+              {"file", path}};
+  if (!watched.note.empty()) out["note"] = watched.note;
+  return out;
 }
 
 // How far each state has got, and how long is left at most: an episode may end before its limit.
@@ -159,6 +161,7 @@ Result<int> run(WatchCommand& command, const std::vector<std::string>& arguments
     print_json(summary(command, watched.value(), path));
   } else if (!command.quiet) {
     print_episodes(watched.value(), path);
+    if (!watched.value().note.empty()) tell(stderr, "Note: {}\n", watched.value().note);
   }
   return is_interrupted || is_stopped(watched.value()) ? kInterruptedExit : 0;
 }

@@ -9,6 +9,7 @@
 #include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/spec_json.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
@@ -32,11 +33,13 @@ bool same_numbers(const Space& a, const Space& b) {
          a.frame_padding == b.frame_padding;
 }
 
-// Whether an environment of this id is registered with other spaces than a policy was trained on.
+// Whether an environment of this id is registered with other spaces, or has another engine or
+// model, than a policy was trained on.
 // Bounds count too: they scale actions, and `start` numbers choices.
 bool has_changed(const EnvSpec& trained, const Config& config) {
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
   return now.ok() && (has_other_shapes(trained, now.value()) ||
+                      !same_engine(trained.engine, now.value().engine) ||
                       !same_numbers(trained.observation, now.value().observation) ||
                       !same_numbers(trained.action, now.value().action) ||
                       !same_numbers(trained.critic_observation, now.value().critic_observation));
@@ -44,6 +47,12 @@ bool has_changed(const EnvSpec& trained, const Config& config) {
 
 // The first bound that another environment of this id has now, in words; "" if none differs.
 std::string bounds_note(const EnvSpec& trained, const EnvSpec& now) {
+  if (!trained.engine.empty() && !same_engine(trained.engine, now.engine)) {
+    return fmt::format(
+        "{} is stepped by '{}' now, and was by '{}' when the policy was trained; it plays in that "
+        "of now",
+        trained.id, now.engine, trained.engine);
+  }
   const auto note = [&](const char* what, const Space& then, const Space& today) -> std::string {
     const auto changed = [&](const std::string& got, const std::string& expected) {
       return fmt::format(
@@ -154,7 +163,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::make(const Overrides& config
   if (!spec.empty()) {
     const Result<EnvSpec> described = parse_spec(spec);
     if (!described.ok()) return described.status();
-    BROADLOOM_TRY(describe_environment(described.value()));
+    BROADLOOM_TRY(describe_environment(described.value(), env_options_in(config)));
   }
   const Result<Config> record = resolve_record(config);
   if (!record.ok()) return record.status();

@@ -159,7 +159,9 @@ Result<WatchedEpisodes> watch_run(const std::string& run_or_checkpoint,
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<LoadedPolicy>> policy = LoadedPolicy::load(found.value());
   if (!policy.ok()) return policy.status();
-  return watch_policy(policy.value()->view(), options);
+  Result<WatchedEpisodes> watched = watch_policy(policy.value()->view(), options);
+  if (watched.ok()) watched.value().note = policy.value()->note();
+  return watched;
 }
 
 }  // namespace broadloom

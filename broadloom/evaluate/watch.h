@@ -44,6 +44,7 @@ struct WatchedEpisodes {
   std::vector<EvalEpisode> episodes;  // their results
   ViewKind view = ViewKind::kDrawn;   // of the film
   std::string why_drawn;              // why a possible 3D view was not used; or empty
+  std::string note;                   // LoadedPolicy::note()
 };
 
 // Plays the first episodes of an evaluation with this seed and number of episodes, with the same

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "broadloom/config/schedule.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
@@ -254,6 +255,9 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   AuditReport report = report_of(config, logged.value());
   if (alone) {
     report.notes.emplace_back("this is a checkpoint file alone: there are no logs to examine");
+  }
+  if (std::string changes = note_on_bounds(checkpoint.value(), config); !changes.empty()) {
+    report.notes.push_back(std::move(changes));
   }
   const Result<bool> others = may_have_others(folder, alone);
   if (!others.ok()) return others.status();
