@@ -66,6 +66,7 @@ Result<int> measure_windows(const WindowsCommand& command) {
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
   if (!loaded.ok()) return loaded.status();
+  if (!loaded.value()->note().empty()) tell(stderr, "Note: {}\n", loaded.value()->note());
   const Policy policy = loaded.value()->view();
   WindowSettings settings = command.settings;
   ShareLine line(command.quiet);

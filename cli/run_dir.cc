@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 namespace broadloom::cli {
 
@@ -13,13 +14,18 @@ std::string file_name(std::string id) {
   return id;
 }
 
-Result<std::string> default_run_dir(const std::string& name, FoldersToFill& folders) {
+std::string whole_path(const std::string& base, const std::string& path) {
+  return (std::filesystem::path(base) / path).string();
+}
+
+Result<std::string> default_run_dir(const std::string& name, FoldersToFill& folders,
+                                    const std::string& base) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   const std::string first = fmt::format("runs/{}__{}", file_name(name), seconds);
   std::string dir = first;
   for (int i = 2;; ++i) {
-    const Result<bool> made = folders.make_new(dir);
+    const Result<bool> made = folders.make_new(whole_path(base, dir));
     if (!made.ok()) return made.status();
     if (made.value()) return dir;
     dir = fmt::format("{}-{}", first, i);

@@ -12,8 +12,12 @@ namespace broadloom::cli {
 // "MinAtar_Breakout-v1", and "plugin:libmine.so:Task-v0" becomes "plugin_libmine.so_Task-v0".
 std::string file_name(std::string id);
 
+// A path that is relative to the folder `base`; "": the current one.
+std::string whole_path(const std::string& base, const std::string& path);
+
 // Makes an empty folder runs/<file_name(name)>__<unix time>, with -2, -3, ... if that exists
-// already. kIo.
-Result<std::string> default_run_dir(const std::string& name, FoldersToFill& folders);
+// already. base: the folder that has runs/; "": the current one. kIo.
+Result<std::string> default_run_dir(const std::string& name, FoldersToFill& folders,
+                                    const std::string& base = "");
 
 }  // namespace broadloom::cli

@@ -106,7 +106,7 @@ def call(n, seconds):
 
     broadloom.register("Constant-v0", constant)
     steps = int(seconds * 1e5)  # of each environment
-    _, text, _ = broadloom.training.answer(
+    _, text, _ = broadloom.commands.answer(
         [
             "env",
             "bench",

@@ -33,20 +33,38 @@ bool same_numbers(const Space& a, const Space& b) {
          a.frame_padding == b.frame_padding;
 }
 
-// Whether an environment of this id is registered with other spaces, or has another engine or
-// model, than a policy was trained on.
-// Bounds count too: they scale actions, and `start` numbers choices.
+// Whether an environment of this id is registered with other spaces, or of another source or
+// engine, than a policy was trained on. Bounds count too: they scale actions, and `start` numbers
+// choices.
 bool has_changed(const EnvSpec& trained, const Config& config) {
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
-  return now.ok() && (has_other_shapes(trained, now.value()) ||
-                      !same_engine(trained.engine, now.value().engine) ||
-                      !same_numbers(trained.observation, now.value().observation) ||
-                      !same_numbers(trained.action, now.value().action) ||
-                      !same_numbers(trained.critic_observation, now.value().critic_observation));
+  return now.ok() &&
+         (has_other_shapes(trained, now.value()) || trained.upstream != now.value().upstream ||
+          !same_engine(trained.engine, now.value().engine) ||
+          !same_numbers(trained.observation, now.value().observation) ||
+          !same_numbers(trained.action, now.value().action) ||
+          !same_numbers(trained.critic_observation, now.value().critic_observation));
 }
 
-// The first bound that another environment of this id has now, in words; "" if none differs.
-std::string bounds_note(const EnvSpec& trained, const EnvSpec& now) {
+std::string quoted_source(const EnvSpec& spec) {
+  return spec.upstream.empty() ? "a function alone" : "'" + spec.upstream + "'";
+}
+
+// A plug-in has its hash instead.
+bool has_other_source(const EnvSpec& trained, const EnvSpec& now) {
+  return now.plugin == EnvPlugin{} && trained.upstream != now.upstream;
+}
+
+// The first difference of another environment of this id, in words; "" if there is none.
+std::string change_note(const EnvSpec& trained, const EnvSpec& now) {
+  if (has_other_source(trained, now)) {
+    const bool is_version = source_words(trained.upstream) == source_words(now.upstream);
+    return fmt::format(
+        "{} comes from {} now, and came from {} when the policy was trained; it plays in the one "
+        "of now{}",
+        trained.id, quoted_source(now), quoted_source(trained),
+        is_version ? "" : ". To play in the other, register that one under this id");
+  }
   if (!trained.engine.empty() && !same_engine(trained.engine, now.engine)) {
     return fmt::format(
         "{} is stepped by '{}' now, and was by '{}' when the policy was trained; it plays in that "
@@ -94,10 +112,26 @@ Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
 
 }  // namespace
 
-std::string note_on_bounds(const Checkpoint& checkpoint, const Config& config) {
+std::string note_on_changes(const Checkpoint& checkpoint, const Config& config) {
   if (!checkpoint.own_spec || checkpoint.config.env_id != config.env_id) return "";
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
-  return now.ok() ? bounds_note(*checkpoint.own_spec, now.value()) : "";
+  return now.ok() ? change_note(*checkpoint.own_spec, now.value()) : "";
+}
+
+Status check_source(const Checkpoint& checkpoint) {
+  if (!checkpoint.own_spec || checkpoint.own_spec->upstream.empty()) return {};
+  const Config& config = checkpoint.config;
+  const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
+  if (!now.ok()) return now.status();
+  const EnvSpec& trained = *checkpoint.own_spec;
+  if (!has_other_source(trained, now.value()) ||
+      source_words(trained.upstream) == source_words(now.value().upstream)) {
+    return {};
+  }
+  return {ErrorKind::kMismatch,
+          fmt::format("{} is not the environment that the run was trained on: got {}, expected {}; "
+                      "register that one under this id, or begin a new run with this policy (init)",
+                      trained.id, quoted_source(now.value()), quoted_source(trained))};
 }
 
 std::unique_ptr<Actor> make_actor(const Policy& policy) {
@@ -213,7 +247,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   if (trained && spaces == PolicySpaces::kRegistered) {
     const EnvSpec registered = own_spec(config.env_id, config.env_options).value();
     if (has_other_shapes(*trained, registered)) return changed_error(*trained, registered);
-    note = bounds_note(*trained, registered);
+    note = change_note(*trained, registered);
     trained.reset();
   }
   const Result<EnvSpec> spec =

@@ -46,16 +46,19 @@ struct Policy {
   const ValueNormalizer* value_norm = nullptr;  // null: the critic outputs values
 };
 
-// New bounds, first choices or masks of the environments that are registered under a checkpoint's
-// id, in words; "" if none differs, or if config has another id.
-std::string note_on_bounds(const Checkpoint& checkpoint, const Config& config);
+// Another source, or new bounds, first choices or masks of the environments that are registered
+// under a checkpoint's id, in words; "" if none differs, or if config has another id.
+std::string note_on_changes(const Checkpoint& checkpoint, const Config& config);
+// kMismatch if environments of another source are registered under a checkpoint's id, in which its
+// run cannot go on. Another version of a package is the same source.
+Status check_source(const Checkpoint& checkpoint);
 
 // The policy's actor, as for the next block of its run. The policy must outlive it.
 std::unique_ptr<Actor> make_actor(const Policy& policy);
 
 // The spaces of a policy whose environment is registered with others than it was trained on.
 enum class PolicySpaces {
-  kRegistered,  // other shapes are refused, as the policy cannot play there; new bounds are noted
+  kRegistered,  // other shapes are refused, as the policy cannot play there; changes are noted
   kTrained,     // those of the checkpoint, for policies that act outside of environments
 };
 
@@ -83,7 +86,7 @@ class LoadedPolicy {
   Policy view() const;
   // The environment's own spec in training, if another is registered now; else null.
   const EnvSpec* changed_spec() const { return changed_ ? &*changed_ : nullptr; }
-  // New bounds that the policy plays with (PolicySpaces::kRegistered), in words; "" if none.
+  // note_on_changes(), with which the policy plays (PolicySpaces::kRegistered).
   const std::string& note() const { return note_; }
   // Views of all that acting needs. Call state_restored() after writing to them.
   std::vector<TensorRef> state();

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <thread>
 
@@ -52,6 +54,28 @@ Number number_of(const Json& object, const char* key) {
 }  // namespace
 
 std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
+
+std::string source_words(std::string_view upstream) {
+  // "gymnasium 1.4.0: make('CartPole-v1', x=0x1)": versions come before the colon, arguments after.
+  std::size_t head = upstream.find(": ");
+  if (head == std::string_view::npos || upstream.find('(') < head) head = 0;
+  std::string out;
+  const auto is_digit = [&](std::size_t i) {
+    return i < upstream.size() && std::isdigit(static_cast<unsigned char>(upstream[i])) != 0;
+  };
+  for (std::size_t i = 0; i < upstream.size(); ++i) {
+    constexpr std::string_view kAddress = " at 0x";
+    if (i < head && upstream[i] == ' ' && is_digit(i + 1)) {
+      i = std::min(head, upstream.find_first_of(" ,", i + 1));
+    } else if (upstream.substr(i).starts_with(kAddress)) {
+      i += kAddress.size();
+      while (i < upstream.size() && std::isxdigit(static_cast<unsigned char>(upstream[i])) != 0)
+        ++i;
+    }
+    if (i < upstream.size()) out += upstream[i];
+  }
+  return out;
+}
 
 std::string program_hash() {
   const Result<std::string> bytes = read_file("/proc/self/exe");
@@ -148,6 +172,7 @@ std::string manifest_json(const Manifest& m) {
   if (m.teacher) json["teacher"] = policy_source_json(*m.teacher);
   if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
   if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
+  if (!m.upstream.empty()) json["upstream"] = m.upstream;
   if (!m.engine.empty()) json["engine"] = m.engine;
   if (!m.engine_changes.empty()) json["engine_changes"] = engine_changes_json(m.engine_changes);
   if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
@@ -199,6 +224,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.simulator = simulator_of(json["simulator"]);
   m.plugin = {json["plugin"]["name"].text(), json["plugin"]["version"].text(),
               json["plugin"]["hash"].text()};
+  m.upstream = json["upstream"].text();
   m.engine = json["engine"].text();
   for (const Json& change : json["engine_changes"].elements()) {
     m.engine_changes.push_back({change["step"].integer<std::int64_t>(), change["engine"].text()});

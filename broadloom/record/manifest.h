@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "broadloom/core/config_table.h"
@@ -39,6 +40,7 @@ struct Manifest {
   std::optional<PolicySource> teacher;      // absent: the algorithm has none
   VecEnvTraits simulator;                   // limits of the environments
   EnvPlugin plugin;                         // that made the environments; empty: none
+  std::string upstream;                     // EnvSpec::upstream; "": the library's, or not said
   std::string engine;                       // EnvSpec::engine at the start; "": Broadloom
   // A resume on another engine or model: from this environment step.
   struct EngineChange {
@@ -88,6 +90,10 @@ Json simulator_json(const VecEnvTraits& simulator);
 Json plugin_json(const EnvPlugin& plugin);
 Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes);
 Json engine_changes_json(const std::vector<Manifest::EngineChange>& changes);
+
+// EnvSpec::upstream without the versions of packages and the addresses of objects: two installs or
+// processes name one source of environments alike.
+std::string source_words(std::string_view upstream);
 
 // Hash of the program's file, which distinguishes builds of one revision; "" if it cannot be read.
 // Reads the file at each call.

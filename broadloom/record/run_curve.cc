@@ -19,8 +19,9 @@ namespace broadloom {
 namespace {
 
 struct RecordedSettings {
-  // Every setting, the initial policy if it came from another run, and the teacher with its hash:
-  // one path may have had another policy before.
+  // Every setting, the source of environments that are not of the library, the initial policy if it
+  // came from another run, and the teacher with its hash: one path may have had another policy
+  // before, as one id other environments.
   Overrides config;
   bool is_rerun = false;
 };
@@ -31,6 +32,9 @@ Result<RecordedSettings> read_record(const std::string& run_dir) {
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   if (!manifest.ok()) return manifest.status();
   Overrides config = std::move(manifest.value().config);
+  if (std::string source = source_words(manifest.value().upstream); !source.empty()) {
+    config.emplace_back("upstream", std::move(source));
+  }
   if (manifest.value().init) config.emplace_back("init", manifest.value().init->parameters_hash);
   for (auto& [key, text] : config) {
     if (key != "teacher" || !manifest.value().teacher) continue;

@@ -31,7 +31,7 @@ struct Parting {
 };
 
 struct RunDiff {
-  std::vector<TextDifference> settings;  // config keys, in the order of the first run's manifest
+  std::vector<TextDifference> settings;  // keys in the order of the first run's manifest; upstream
   std::vector<TextDifference> origins;   // program and machine: version, revision, isa, cpu, ...
   std::int64_t iterations_first = 0, iterations_second = 0;  // with hashes
   std::int64_t compared = 0;                                 // iterations that both have

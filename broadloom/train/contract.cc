@@ -10,6 +10,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/tasks/asked_frames.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/group_shapes.h"
 #include "broadloom/setup/network_shape.h"
@@ -213,6 +214,10 @@ std::string ranks_text(const RankPlan& plan) {
 
 }  // namespace
 
+std::string recorded_upstream(const EnvSpec& spec) {
+  return is_built_in(spec.id) ? "" : spec.upstream;
+}
+
 Result<RolloutContract> make_contract(const Config& config, int threads, int ranks) {
   const Result<std::unique_ptr<VecEnv>> made = make_one_env(config);
   if (!made.ok()) return made.status();
@@ -228,6 +233,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   contract.reward_terms = one.spec().reward_terms;
   contract.commands = one.spec().commands;
   contract.terrain = one.spec().terrain;
+  contract.upstream = recorded_upstream(one.spec());
   contract.engine = one.spec().engine;
   const Space& seen = one.spec().observation;
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty() || seen.frames > 1) {

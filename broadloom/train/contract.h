@@ -67,6 +67,7 @@ struct RolloutContract {
   std::vector<RewardTerm> reward_terms;  // of the task; empty: not declared
   std::vector<CommandRange> commands;
   std::string terrain;
+  std::string upstream;                                // EnvSpec::upstream; "": the library's
   std::string engine;                                  // EnvSpec::engine; "": Broadloom
   std::vector<Manifest::EngineChange> engine_changes;  // of the run
   VecEnvTraits simulator;                              // limits of the environments
@@ -81,6 +82,9 @@ struct RolloutContract {
 // Makes one environment to measure its size. kInvalidConfig and kNotFound of the environment;
 // kInvalidConfig if config and environment do not fit (check_fits) or ranks cannot share it.
 Result<RolloutContract> make_contract(const Config& config, int threads, int ranks = 1);
+
+// EnvSpec::upstream for records: "" for environments of the library, whose id says it.
+std::string recorded_upstream(const EnvSpec& spec);
 
 // A few lines, each with a newline. Omits families, strata and similar lines if there are none.
 std::string contract_text(const RolloutContract& contract);

@@ -96,6 +96,7 @@ void add_task(const RolloutContract& contract, Json& out) {
     out["commands"][command.name] = std::vector<double>{command.low, command.high};
   }
   if (!contract.terrain.empty()) out["terrain"] = contract.terrain;
+  if (!contract.upstream.empty()) out["upstream"] = contract.upstream;
   if (!contract.engine.empty()) out["engine"] = contract.engine;
   if (!contract.engine_changes.empty()) {
     out["engine_changes"] = engine_changes_json(contract.engine_changes);
@@ -318,8 +319,8 @@ Result<Json> best_of(const RunFolder& folder) {
 
 }  // namespace
 
-Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
-                                     const MeasuredRun& measured,
+Result<std::string> make_ledger_line(const RunFolder& folder, const std::string& named_dir,
+                                     Trainer& trainer, const MeasuredRun& measured,
                                      const std::optional<PanelResult>& panel) {
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
@@ -331,6 +332,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   if (!contract.ok()) return contract.status();
   contract.value().engine = manifest.value().engine;  // the model's file may be another one by now
   contract.value().engine_changes = manifest.value().engine_changes;
+  contract.value().upstream = manifest.value().upstream;
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();
   const Result<Json> best = best_of(folder);
@@ -341,7 +343,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   Json line;
   line["format"] = 1;
   line["run"] = {
-      {"folder", folder.dir()}, {"created", manifest.value().created}, {"finished", utc_now()}};
+      {"folder", named_dir}, {"created", manifest.value().created}, {"finished", utc_now()}};
   if (!manifest.value().extended_from.empty()) {
     line["run"]["extended_from"] = manifest.value().extended_from;
   }

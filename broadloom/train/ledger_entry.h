@@ -21,8 +21,8 @@ struct MeasuredRun {
 
 // Makes the sealed line (record/ledger.h) of the finished run in the folder. Manifest, checkpoint
 // and evaluations must be written. trainer: in its last state. panel: the run's scores, if any.
-Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
-                                     const MeasuredRun& measured,
+Result<std::string> make_ledger_line(const RunFolder& folder, const std::string& named_dir,
+                                     Trainer& trainer, const MeasuredRun& measured,
                                      const std::optional<PanelResult>& panel);
 
 }  // namespace broadloom

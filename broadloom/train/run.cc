@@ -33,6 +33,10 @@
 namespace broadloom {
 namespace {
 
+std::string named_dir(const RunFolder& folder, const RunHooks& hooks) {
+  return hooks.named_dir.empty() ? folder.dir() : hooks.named_dir;
+}
+
 Progress progress_of(const Trainer& trainer, const RunRecorder& recorder,
                      const std::string& run_dir) {
   Progress progress;
@@ -140,7 +144,8 @@ Result<std::string> write_ledger_line(const RunFolder& folder, Trainer& trainer,
   if (!trainer.finished() || is_recorded(folder, trainer.config())) return std::string();
   const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer, hooks.on_panel);
   if (!panel.ok()) return panel.status();
-  const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
+  const Result<std::string> line =
+      make_ledger_line(folder, named_dir(folder, hooks), trainer, measured, panel.value());
   if (!line.ok()) return line.status();
   BROADLOOM_TRY(write_file_atomically(folder.ledger_line_path(), line.value() + "\n"));
   return panel.value() ? panel.value()->failure : std::string();
@@ -148,7 +153,7 @@ Result<std::string> write_ledger_line(const RunFolder& folder, Trainer& trainer,
 
 // saved: the step of the newest checkpoint. A non-finite number recurs on resume, unless new
 // episodes begin; other failures may be fixable.
-Status with_resume_advice(const Status& status, const Trainer& trainer, const RunFolder& folder,
+Status with_resume_advice(const Status& status, const Trainer& trainer, const std::string& dir,
                           std::int64_t saved) {
   if (status.ok() || (status.kind() == ErrorKind::kNumeric && !trainer.has_whole_state())) {
     return status;
@@ -158,7 +163,7 @@ Status with_resume_advice(const Status& status, const Trainer& trainer, const Ru
   return {status.kind(),
           fmt::format("{}. What was saved of '{}' stays saved, and a resume continues from its "
                       "step {}",
-                      message, folder.dir(), with_commas(saved))};
+                      message, dir, with_commas(saved))};
 }
 
 // A run that is ready to train. Holds the lock until the run ends.
@@ -188,19 +193,20 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   BROADLOOM_TRY(ranks.agree(recorder.status()));
   trainer.set_recorder(&recorder.value());
   const std::int64_t first_step = trainer.report().global_step;
+  const std::string dir = named_dir(run.folder, hooks);
   const auto report = [&] {
     if (!hooks.on_iteration) return;
-    hooks.on_iteration(progress_of(trainer, recorder.value(), run.folder.dir()));
+    hooks.on_iteration(progress_of(trainer, recorder.value(), dir));
   };
   const Status ended = iterate_together(trainer, report, hooks.should_stop);
   const double seconds = recorder.value().seconds();
   const Status saved = recorder.value().save_last(trainer, ended);
-  if (hooks.on_end) hooks.on_end(run.folder.dir(), recorder.value().saved_step());
-  BROADLOOM_TRY(with_resume_advice(ended, trainer, run.folder, recorder.value().saved_step()));
+  if (hooks.on_end) hooks.on_end(dir, recorder.value().saved_step());
+  BROADLOOM_TRY(with_resume_advice(ended, trainer, dir, recorder.value().saved_step()));
   const Result<std::string> failure =
       saved.ok() ? complete(run, recorder.value(), first_step, hooks) : saved;
   BROADLOOM_TRY(ranks.agree(failure.status()));
-  RunSummary summary = summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
+  RunSummary summary = summary_of(trainer, dir, seconds, recorder.value().best());
   summary.panel_failure = failure.value();
   return summary;
 }
@@ -364,6 +370,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.ranks = ranks.size();
     manifest.simulator = trainer.value()->simulator();
     manifest.plugin = trainer.value()->spec().plugin;
+    manifest.upstream = recorded_upstream(trainer.value()->spec());
     manifest.engine = trainer.value()->spec().engine;
     manifest.device = device_of(*trainer.value());
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
@@ -436,6 +443,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(check_belongs(checkpoint.value(), run.value().config));
+  BROADLOOM_TRY(check_source(checkpoint.value()));
   Result<std::optional<TeacherFile>> teacher = teacher_of_run(folder, run.value().config);
   if (!teacher.ok()) return teacher.status();
   Result<std::unique_ptr<Trainer>> trainer =
@@ -484,14 +492,14 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   }
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {
-    const std::string bounds = note_on_bounds(checkpoint.value(), run.value().config);
-    if (!bounds.empty() && !other_engine && hooks.on_note) hooks.on_note(bounds);
+    const std::string changes = note_on_changes(checkpoint.value(), run.value().config);
+    if (!changes.empty() && !other_engine && hooks.on_note) hooks.on_note(changes);
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {
     const Result<std::string> failure = write_ledger_line(folder, *trainer.value(), {}, hooks);
     if (!failure.ok()) return failure.status();
-    over = summary_of(*trainer.value(), folder.dir(), 0.0, evaluations.value().best);
+    over = summary_of(*trainer.value(), named_dir(folder, hooks), 0.0, evaluations.value().best);
     over->panel_failure = failure.value();
   }
   return ReadyRun{lock.take(),     opened.take(), trainer.take(), checkpoint.value().logs,

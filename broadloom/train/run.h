@@ -34,6 +34,9 @@ struct Progress {
 };
 
 struct RunHooks {
+  // The run's folder as its user named it, for messages and the record; "": as given below. The
+  // folder given below may then be a whole path, which holds if the process changes its folder.
+  std::string named_dir;
   // May be empty. Called once with the contract: for a new run after all checks except memory and
   // before anything is made; for a resumed run after its checkpoint and logs were checked.
   std::function<void(const RolloutContract&)> on_contract;

@@ -24,11 +24,14 @@ from .commands import (
     evaluate,
     export,
     gradients,
+    main,
     report,
     rerun,
 )
 from .frames import read_evaluations, read_ledger, read_metrics, read_store
-from .training import Progress, Run, allow_plugin, main, register, resume, train
+from .progress import Progress
+from .registering import allow_plugin, register
+from .training import Run, resume, train
 
 if TYPE_CHECKING:
     from . import sinks, warp, zoo

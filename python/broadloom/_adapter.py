@@ -12,9 +12,11 @@ import numpy as np
 
 from . import spaces
 from ._arrays import cast, copy_of, flat, joined, merged, numpy_of, put, same_rows, scattered
+from ._errors import InvalidValue, error_of
 from ._masks import KEY, best_choices, read_masks
 
 SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
+MOST_REWARD = float(np.finfo(np.float32).max)
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
     "own seed, but these take one seed for all; leave seed_families out, or give Broadloom the "
@@ -78,9 +80,7 @@ class Simulator:
         self.common_bits, self.saves_state = kind.common_bits, kind.saves_state
         self.truncates_at_limit = kind.truncates_at_limit
         self.engine = engine_of(self.env)
-        self.plays_blocks = (
-            kind.is_traced and kind.paths is None and self.env.plays_blocks(kind)
-        )
+        self.plays_blocks = kind.is_traced and kind.paths is None and self.env.plays_blocks(kind)
         action = self.spec["action"]
         dtype = np.float32 if "low" in action else np.int64
         self.actions = np.zeros((self.num_envs, *action.get("shape", ())), dtype)
@@ -173,7 +173,7 @@ class Simulator:
                 "output or in the system's log"
             ) from error
         wrong = wrong_shape(self.env, error) if isinstance(error, ValueError) else ""
-        shown = ValueError(wrong) if wrong else error
+        shown = InvalidValue(wrong) if wrong else error
         if hasattr(shown, "add_note"):  # Python 3.11 and later
             shown.add_note(
                 f"In {place}, which should return {returned}: observations of "
@@ -188,7 +188,7 @@ class Simulator:
             self.kind.to_env_actions(self.all_actions())
         )
         rows = self.kind.read(rows)
-        rewards = flat(rewards, np.float64, self.made, "rewards")
+        rewards = self.read_rewards(rewards)
         terminated = flat(terminated, np.bool_, self.made, "terminations")
         truncated = flat(truncated, np.bool_, self.made, "truncations")
         ended = terminated | truncated
@@ -220,6 +220,27 @@ class Simulator:
                 successes,
             )
         )
+
+    def read_rewards(self, given):
+        """The rewards. Others refuse infinite ones and nan later, with their step."""
+        rewards = flat(given, np.float64, self.made, "rewards")
+        largest = np.abs(rewards).max()
+        if MOST_REWARD < largest < np.inf:
+            place = int(np.abs(rewards).argmax())
+            raise error_of(
+                "numeric",
+                f"rewards: environment {place} gave {rewards[place]:g}, expected at most "
+                f"{MOST_REWARD:g}, the largest number of float32; scale the reward",
+                InvalidValue,
+            )
+        if np.isnan(largest):
+            place = int(np.isnan(rewards).argmax())
+            warnings.warn(
+                f"{self.kind.id}: environment {place} gave nan or None as a reward, which "
+                "Gymnasium stores alike; expected one number",
+                stacklevel=2,
+            )
+        return rewards
 
     def show(self, rows, infos, idle=None):
         """Keeps what the extension reads."""
@@ -324,7 +345,7 @@ class Simulator:
         expected = (self.made, *space["shape"])
         is_scalar = (rows.shape, space["shape"]) == ((self.made,), [1])
         if rows.shape != expected and not is_scalar:
-            raise ValueError(
+            raise InvalidValue(
                 f"observations: got an array of shape {rows.shape}, expected {expected}"
             )
         return cast(rows, space["dtype"], "observations")
@@ -337,7 +358,7 @@ def seeded_reset(env, seeds, in_families=False):
         return env.reset(seed=seeds)
     except Exception as error:  # some take one seed for all; any other fault comes again below
         if in_families:
-            raise ValueError(NO_FAMILIES) from error
+            raise InvalidValue(NO_FAMILIES) from error
         return env.reset(seed=int(seeds[0]))
 
 
@@ -419,7 +440,7 @@ def check_success(kind, infos, count):
     near = difflib.get_close_matches(key, others, 1, 0.85)
     words = f"metadata['success_key'] of {kind.id}: got {key!r}, expected a key of infos"
     if near:
-        raise ValueError(f"{words}; did you mean {near[0]!r}?")
+        raise InvalidValue(f"{words}; did you mean {near[0]!r}?")
     warnings.warn(
         f"{words}; the first episode that ended has {', '.join(others) or 'none'}. Episodes "
         "without the key count as failures",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._errors import error_of
+from ._errors import InvalidType, InvalidValue, error_of
 
 
 def check_finite(file, name, array):
@@ -32,7 +32,7 @@ def cast(array, dtype, name):
     if array.dtype == object:
         array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: got an array of {array.dtype}, expected numbers of {dtype}")
+        raise InvalidType(f"{name}: got an array of {array.dtype}, expected numbers of {dtype}")
     if dtype.kind in "fb" or np.can_cast(array.dtype, dtype):
         with np.errstate(over="ignore"):  # infinite numbers are refused later
             return np.asarray(array, dtype, order="C")
@@ -40,7 +40,7 @@ def cast(array, dtype, name):
         out = np.asarray(array, dtype, order="C")
     changed = out != array
     if changed.any():
-        raise ValueError(
+        raise InvalidValue(
             f"{name}: got {array[changed].flat[0]} in an array of {array.dtype}, expected numbers "
             f"that {dtype}, the dtype of the space, can hold; return such numbers, or declare a "
             f"space with dtype={array.dtype}"
@@ -52,7 +52,7 @@ def flat(values, dtype, count, name):
     """A contiguous array [count]. name: the values in an error."""
     array = cast(numpy_of(values), dtype, name)
     if array.shape != (count,):
-        raise ValueError(f"{name}: got an array of shape {array.shape}, expected ({count},)")
+        raise InvalidValue(f"{name}: got an array of shape {array.shape}, expected ({count},)")
     return array
 
 

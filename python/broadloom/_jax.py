@@ -11,6 +11,7 @@ import functools
 
 import numpy as np
 
+from ._errors import InvalidType, InvalidValue
 from ._memory import free_memory, refuse_over
 
 AUTORESET_WRAPPERS = ("AutoResetWrapper", "BraxAutoResetWrapper")  # Brax 0.14, Playground 0.2
@@ -72,7 +73,7 @@ class TracedEnvs:
             {},
         )
         if self.jax.config.jax_enable_x64:
-            raise ValueError(
+            raise InvalidValue(
                 "jax_enable_x64: got True, expected False: Broadloom reads float32, and with other "
                 "numbers these environments would be others; unset JAX_ENABLE_X64"
             )
@@ -220,7 +221,7 @@ class GymnaxEnvs(TracedEnvs):
         env, *rest = made if isinstance(made, tuple) else (made,)
         missing = [name for name in ("step_env", "reset_env") if not hasattr(env, name)]
         if missing:
-            raise TypeError(
+            raise InvalidType(
                 f"got a {type(env).__name__} without {' and '.join(missing)}, expected an "
                 "environment of gymnax or Craftax: its step() begins new episodes and hides the "
                 "last observations"
@@ -233,7 +234,7 @@ class GymnaxEnvs(TracedEnvs):
         self.limit, self.time = fields[0] if fields else (None, None)
         if max_episode_steps:
             if self.limit is None:
-                raise ValueError(
+                raise InvalidValue(
                     f"max_episode_steps: got {max_episode_steps}, but the parameters of "
                     f"{type(env).__name__} have no {' or '.join(one for one, _ in LIMITS)}"
                 )
@@ -325,7 +326,7 @@ class FunctionalEnvs(TracedEnvs):
 
         self.env, self.kept = with_kept_observations(env)
         if self.kept is None:
-            raise TypeError(
+            raise InvalidType(
                 f"got a {type(env).__name__}, which is a single environment, expected a batch that "
                 "begins new episodes; wrap it: mujoco_playground.wrapper.wrap_for_brax_training("
                 "env, episode_length=1000), or brax.envs.training.wrap(env, episode_length=1000)"
@@ -333,7 +334,7 @@ class FunctionalEnvs(TracedEnvs):
         self.splits_key = splits_key(env)
         shapes = self.shapes[0]
         if shapes.reward.shape != (num_envs,):
-            raise ValueError(
+            raise InvalidValue(
                 f"got environments with rewards of shape {shapes.reward.shape}, expected "
                 f"({num_envs},); set batch_size to num_envs, or leave it out"
             )
@@ -354,7 +355,7 @@ class FunctionalEnvs(TracedEnvs):
         if not self.splits_key:
             return super().keys(seeds)
         if len(set(seeds)) > 1:
-            raise TypeError("batch_size: all environments get their keys from one seed")
+            raise InvalidType("batch_size: all environments get their keys from one seed")
         return self.jax.random.PRNGKey(np.uint32(seeds[0]))
 
     def first(self, keys):
@@ -416,7 +417,7 @@ def space_of(space, name):
         return spaces.Discrete(int(space.n))
     if kind != "Box":
         expected = "Box or Discrete" if name == "action" else "Box, Discrete or a Dict of them"
-        raise TypeError(f"{name} space: got {kind}, expected {expected}")
+        raise InvalidType(f"{name} space: got {kind}, expected {expected}")
     shape, dtype = tuple(int(extent) for extent in space.shape), np.dtype(space.dtype)
     dtype = np.dtype(np.float32) if dtype == np.bool_ else dtype
     low, high = (np.broadcast_to(np.asarray(x), shape) for x in (space.low, space.high))

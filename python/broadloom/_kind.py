@@ -19,7 +19,9 @@ from ._adapter import (
     metadata_of,
     seeded_reset,
 )
+from ._arguments import USUAL_KEYS
 from ._checks import MOST_STEPS
+from ._errors import InvalidType, InvalidValue
 from ._probe import (
     autoreset_mode,
     ignores_mask,
@@ -31,7 +33,6 @@ from ._probe import (
     warn_of_statistics,
 )
 
-USUAL_KEYS = ("policy", "critic")
 # The policy's and the critic's: Broadloom and Isaac Lab, mjlab, MuJoCo Playground; beside action
 # masks also PettingZoo.
 KNOWN_KEYS = (USUAL_KEYS, ("actor", "critic"), ("state", "privileged_state"))
@@ -71,6 +72,7 @@ class Kind:
         probe_envs=2,
     ):
         self.id, self.make, self.keys, self.probe_envs = env_id, make, tuple(keys), probe_envs
+        self.notes = []  # on what the run reads, in words
         self.groups = ((), ())  # of Dict observations: the policy's keys, the critic's
         self.seeds_when_made, self.one_seed = seeds_when_made, one_seed
         self.masked_reset_gives_subset = masked_reset_gives_subset
@@ -105,6 +107,11 @@ class Kind:
         limit = int(max_episode_steps or time_limit(env))
         observation, critic = self.observation_space, None
         self.paths = None
+        if self.keys != USUAL_KEYS and spaces.kind_of(observation) != "Dict":
+            raise InvalidValue(
+                f"observation_keys: got {self.keys!r} with observations of {self.id} that have no "
+                f"keys, {observation}; leave it out, or let the environment give a Dict"
+            )
         form = self.groups_of(observation) if hasattr(observation, "spaces") else None
         if form is None and spaces.kind_of(observation) == "Dict":
             observation, critic = self.spaces_of_keys(observation)
@@ -175,7 +182,7 @@ class Kind:
             ):
                 return None
             if tuple(critic) != tuple(policy):
-                raise TypeError(
+                raise InvalidType(
                     f"{self.id}: observation_keys gives the critic {tuple(critic)!r}, but images "
                     "and choices are groups of their own; name all keys in the policy's place, and "
                     "set policy_groups and critic_groups"
@@ -191,6 +198,12 @@ class Kind:
         parts = [(path, part) for path, part in parts if path != (_masks.KEY,)]
         spaces.check_groups(parts, self.id)
         self.paths = spaces.group_names([path for path, _ in parts])
+        critics = [pair[1] for pair in pairs if pair[1] in known and not is_chosen]
+        if critics:
+            self.notes.append(
+                f"the policy of {self.id} reads every key of the observations, '{critics[0]}', "
+                "too, unless policy_groups names others"
+            )
         kind = _dict_space()
         groups = {name: part for name, (_, part) in zip(self.paths, parts, strict=True)}
         mask = {_masks.KEY: known[_masks.KEY]} if _masks.KEY in known else {}
@@ -213,7 +226,7 @@ class Kind:
             names = ", ".join(repr(key) for key in known if key != _masks.KEY)
             example = next((key for key in (*policy, *known) if key in known), "")
             reason = "as observation_keys says" if is_chosen else "which policies read by default"
-            raise TypeError(
+            raise InvalidType(
                 f"{self.id}: got a Dict with the keys {names} as observations, expected the key "
                 f"'{missing[0]}', {reason}. In Python, train(..., "
                 f"observation_keys={example!r}) lets policy and critic read one key, and "
@@ -223,6 +236,13 @@ class Kind:
         self.groups = tuple(policy), tuple(critic)
         mask = (_masks.KEY,) if _masks.KEY in known else ()
         read = {key: known[key] for key in (*policy, *critic, *mask)}
+        left = [key for key in known if key not in read]
+        if left and not is_chosen:
+            self.notes.append(
+                f"of the keys of {self.id}'s observations, {', '.join(map(repr, left))} "
+                f"{'is' if len(left) == 1 else 'are'} not read, only "
+                f"{', '.join(map(repr, read))}; observation_keys names others"
+            )
         self.read_space = spaces.class_of(observation)(read)
         return (
             spaces.joined([known[key] for key in policy], "observation"),
@@ -279,7 +299,7 @@ class Kind:
         env = self.make(request)
         missing = [name for name in MEMBERS if not hasattr(env, name)]
         if missing:
-            raise TypeError(
+            raise InvalidType(
                 f"{self.id}: got a {type(env).__name__} from the function that makes environments, "
                 f"which has no {', '.join(missing)}; expected a gymnasium.vector.VectorEnv, or "
                 "Stable-Baselines3's VecEnv, from a function of num_envs"
@@ -287,13 +307,13 @@ class Kind:
         made = getattr(env, "made", env)  # by the user's function, within an adapter
         is_old = self.last_made is not None and self.last_made() is made
         if getattr(env, "closed", False) is True or is_old:
-            raise ValueError(
+            raise InvalidValue(
                 f"{self.id}: the function that makes environments returned closed ones, or the "
                 "environments of an earlier call; make new environments in each call"
             )
         if env.num_envs != request.num_envs and not any_number:
             abandon(env)
-            raise ValueError(
+            raise InvalidValue(
                 f"{self.id}: got {env.num_envs} environments, expected {request.num_envs}; let "
                 f"the function that makes them use num_envs, or ask for {env.num_envs}: "
                 f"num_envs={env.num_envs} to train, episodes={env.num_envs} to evaluate"
@@ -314,7 +334,7 @@ class Kind:
     def simulator(self, options):
         """The factory that the extension calls for N environments."""
         if options["joining"]:
-            raise ValueError(
+            raise InvalidValue(
                 f"{self.id}: shape_schedule with more environments later starts environments while "
                 "others are in the middle of an episode, which only environments of Broadloom can "
                 "do; leave it out"
@@ -326,7 +346,7 @@ class Kind:
             return Described(self, Request(num_envs, max_episode_steps))
         in_families = 0 < families < num_envs
         if in_families and self.one_seed:
-            raise ValueError(f"{self.id}: {NO_FAMILIES}")
+            raise InvalidValue(f"{self.id}: {NO_FAMILIES}")
 
         def seeds_of(seed, first, count):
             places = range(first, first + count)

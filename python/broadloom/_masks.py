@@ -6,6 +6,7 @@ Gymnasium's own do, or by a key "action_mask" of Dict observations, as PettingZo
 import numpy as np
 
 from ._arrays import numpy_of
+from ._errors import InvalidValue
 
 KEY = "action_mask"
 
@@ -36,13 +37,13 @@ def read_masks(kind, env, rows, infos, idle=None):
     has_key = isinstance(infos, dict) and KEY in infos
     if source is None:
         if has_key and kind.mask_size:
-            raise ValueError(
+            raise InvalidValue(
                 f"{kind.id}: infos of step() have '{KEY}', but those of reset() had none; give it "
                 "in both, or in neither"
             )
         return None
     if source == "infos" and not has_key and not idle.all():
-        raise ValueError(
+        raise InvalidValue(
             f"{kind.id}: infos of reset() had '{KEY}', but those of this step have none; give it "
             "in both, or in neither"
         )
@@ -105,7 +106,7 @@ def one_mask(kind, i, given, size, there):
         got = f"{mask.size} numbers of {mask.dtype}"
         if mask.size == size and mask.dtype.kind in "biu" and np.isin(mask, (0, 1)).all():
             return mask
-    raise ValueError(
+    raise InvalidValue(
         f"action mask of environment {i} of {kind.id}: got {got}, expected {size} booleans, or "
         "integers 0 and 1, one for each choice"
     )

@@ -12,6 +12,7 @@ import json
 import numpy as np
 
 from . import _core
+from ._errors import InvalidType
 
 CONTAINERS = ("Tuple", "Dict")
 KINDS = (*CONTAINERS, "Box", "Discrete", "MultiDiscrete", "MultiBinary")
@@ -88,7 +89,7 @@ def described(space, choices, low, high, where):
         for bounds, rounded in zip((low, high), action_bounds(space, where), strict=True):
             bounds.extend(rounded)
         return leaf
-    raise TypeError(
+    raise InvalidType(
         f"{where}: got {space}, expected Discrete, MultiDiscrete, MultiBinary, a Box of floating "
         "point numbers, or a Tuple or Dict of them; wrap the environment in "
         "gymnasium.wrappers.TransformAction, which maps such actions to its own"
@@ -96,12 +97,12 @@ def described(space, choices, low, high, where):
 
 
 def action_bounds(space, where):
-    """(low, high) of a Box of actions. TypeError if float32, which actions are in, has no range
+    """(low, high) of a Box of actions. InvalidType if float32, which actions are in, has no range
     there."""
     low, high = rounded_bounds(space.low, np.inf), rounded_bounds(space.high, -np.inf)
     for i, (least, most) in enumerate(zip(space.low.ravel(), space.high.ravel(), strict=True)):
         if low[i] > high[i] or (low[i] == high[i] and least < most):
-            raise TypeError(
+            raise InvalidType(
                 f"{where}: got bounds {least!r} to {most!r} as number {i}, expected a range that "
                 "float32 can hold, since actions are float32; wrap the environment in "
                 "gymnasium.wrappers.RescaleAction(env, -1, 1)"

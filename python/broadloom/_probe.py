@@ -18,6 +18,7 @@ from ._adapter import (
     seeded_reset,
 )
 from ._arrays import copy_of, numpy_of, same_rows
+from ._errors import InvalidType, InvalidValue
 from ._masks import best_choices, read_masks
 
 PROBED_STEPS = 64
@@ -37,7 +38,7 @@ def success_key(kind, env):
     if isinstance(declared, str):
         return declared
     if declared is not None:
-        raise TypeError(
+        raise InvalidType(
             f"metadata['success_key'] of {env}: got {declared!r}, expected the key of infos that "
             "says whether an episode has succeeded"
         )
@@ -207,7 +208,7 @@ def autoreset_mode(env):
         return "NextStep", True
     mode = getattr(mode, "value", mode)
     if mode not in ("NextStep", "SameStep", "Disabled"):
-        raise ValueError(
+        raise InvalidValue(
             f"metadata['autoreset_mode'] of {env}: got {mode!r}, expected one of "
             "gymnasium.vector.AutoresetMode"
         )

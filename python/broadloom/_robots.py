@@ -11,7 +11,9 @@ import sys
 import numpy as np
 
 from ._arrays import copy_of, numpy_of, scattered
+from ._errors import InvalidType
 from ._jax import FunctionalEnvs, GymnaxEnvs, is_functional, is_gymnax
+
 
 def adapted(env, num_envs):
     """`env` with Gymnasium's vector interface, if it has one of the interfaces above; else `env`
@@ -38,7 +40,7 @@ def is_rsl_rl(env):
 def arrays_of(observations):
     """Observations as a dict of NumPy arrays. Takes a dict or a TensorDict."""
     if not hasattr(observations, "keys"):
-        raise TypeError(
+        raise InvalidType(
             f"observations: got a {type(observations).__name__}, expected a dict or TensorDict of "
             "groups, as RSL-RL 3 and later need; let get_observations() and step() return one"
         )

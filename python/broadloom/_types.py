@@ -6,8 +6,8 @@ from typing import Any, Literal, Union
 
 from numpy.typing import ArrayLike
 
+from .progress import Progress
 from .sinks import Sink
-from .training import Progress
 
 StrPath = Union[str, "os.PathLike[str]"]  # a Run is one
 Vectorization = Literal["sync", "async"]

@@ -1,4 +1,4 @@
-"""The program's commands as functions. They return as a dict what --json prints."""
+"""The program, and its commands as functions, which return as a dict what --json prints."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._arguments import flags_of, refuse_none_in, text_of
 from ._errors import error_of
-from .training import answer, flags_of, refuse_none_in, text_of
+from .registering import gymnasium_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ._types import Answer, DataFrame, Definition, StrPath
 
@@ -26,7 +28,53 @@ _FIXED = {  # of a Study
     "name": "it in Study(definition, name=...)",
     "report": "a call of report() afterwards",
 }
+_ID_FLAGS = ("--env_id", "--env-id")
 _FOUND = (6, 7)  # a difference, or failed runs of a study: results, if there is output
+
+
+def main(arguments: Sequence[Any] | None = None) -> int:
+    """Runs the program, `main(["eval", "runs/a"])`; prints, and returns the exit code."""
+    sys.stdout.flush()
+    code, raised = _core.program(_words(sys.argv[1:] if arguments is None else arguments))
+    _print_traceback(raised)
+    return code
+
+
+def answer(words):
+    """Runs the program without printing: (exit code, its output, its error or "")."""
+    *found, raised = _core.answer_of_program(_words(words))
+    _print_traceback(raised)
+    return found
+
+
+def _words(arguments):
+    """The words of a command. "pkg:Id-v0" is gymnasium/pkg:Id-v0 in it, as in train()."""
+    words = [str(word) for word in arguments]
+    for i, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if equals and flag in _ID_FLAGS:
+            words[i] = f"{flag}={_full_id(value)}"
+        elif i > 0 and (words[i - 1] in _ID_FLAGS or (words[0] == "env" and i == 2)):
+            words[i] = _full_id(word)
+    return words
+
+
+def _full_id(env_id):
+    is_package = gymnasium_id(env_id) == env_id != ""
+    return f"gymnasium/{env_id}" if is_package else env_id
+
+
+def _print_traceback(raised):
+    """Prints the traceback of a Python exception. The program has printed its message already."""
+    if raised is None:
+        return
+    if not isinstance(raised, Exception):
+        raise raised
+    if hasattr(raised, "broadloom_kind"):
+        return  # Broadloom's own words, which need no traceback
+    import traceback
+
+    traceback.print_exception(type(raised), raised, raised.__traceback__)
 
 
 def command(name: str, /, *arguments: Any, **options: Any) -> Answer:

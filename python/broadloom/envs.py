@@ -349,4 +349,6 @@ class Env(gymnasium.Env):
 
     def _observation(self):
         row = self._core.observations[0].copy()
+        if isinstance(row, np.integer):
+            row = row.astype(np.int64)  # the extension's is a longlong
         return spaces.split_rows(row, self._core.spec["observation"])

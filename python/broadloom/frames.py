@@ -10,7 +10,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from ._checks import is_one_of
-from ._errors import error_of
+from ._errors import InvalidValue, error_of
 
 if TYPE_CHECKING:
     from ._types import DataFrame, Library, StrPath
@@ -54,7 +54,7 @@ def read_store(store: StrPath, view: str = "scores", library: Library | None = N
     """A view of a study's store: scores, learning_curves, learning_curves_by_time, settings,
     evaluations or runs."""
     if not is_one_of(view, VIEWS):
-        raise ValueError(f"view: got {view!r}, expected one of {', '.join(VIEWS)}")
+        raise InvalidValue(f"view: got {view!r}, expected one of {', '.join(VIEWS)}")
     path = pathlib.Path(store)
     if not path.is_file():
         raise FileNotFoundError(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._arguments import texts_of
 from ._arrays import check_finite
-from .training import identified, texts_of
+from .registering import identified
 
 if TYPE_CHECKING:
     from ._types import EnvSource, StrPath

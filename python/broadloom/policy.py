@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core, _masks, _nested, spaces
 from ._arrays import numpy_of
+from ._errors import InvalidType, InvalidValue
 
 if TYPE_CHECKING:
     import torch  # type: ignore[import-not-found,unused-ignore]
@@ -94,15 +95,17 @@ class Policy:
         self,
         observations: Observations,
         *,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         action_masks: ArrayLike | None = None,
         state: ArrayLike | None = None,
     ) -> Any:
-        """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
+        """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy; a
+        seed in its place draws alike in each call. Box
         actions lie within their bounds. A squashed policy plays tanh(mean) without rng, a Beta its
         mean. action_masks: [n, M] booleans, or [M], of the valid choices; needed for an environment
         with action masks, unless observations has the key action_mask. A recurrent policy returns
         (actions, state)."""
+        rng = None if rng is None else _generator(rng)
         if rng is not None and self._core.has_action_values:
             raise _core.Error(
                 "rng: got a generator, but this policy has action values and no probabilities; "
@@ -178,7 +181,7 @@ class Policy:
         array = array.reshape(1, -1) if array.ndim == 1 else array
         if array.shape != scores.shape or array.dtype.kind not in "biu":
             got = "none" if masks is None else f"{array.dtype} of shape {np.shape(masks)}"
-            raise ValueError(
+            raise InvalidValue(
                 f"action_masks: got {got}, expected booleans of shape {scores.shape}, the valid "
                 "choices in these states; env.action_masks() has them"
             )
@@ -187,7 +190,7 @@ class Policy:
         parts = np.split(masked, ends, axis=1)
         blocked = np.any([np.isneginf(part).all(axis=1) for part in parts], axis=0)
         if blocked.any():
-            raise ValueError(
+            raise InvalidValue(
                 f"action_masks: got no valid choice in row {int(np.flatnonzero(blocked)[0])}, "
                 "expected at least one for each number of an action"
             )
@@ -249,9 +252,9 @@ class Policy:
             raise _core.Error("state: got one, but this policy has no memory; leave it out")
         array = np.ascontiguousarray(state, np.float32)
         if array.shape not in (shape, shape[1:] if count == 1 else shape):
-            raise ValueError(f"state: got an array of shape {array.shape}, expected {shape}")
+            raise InvalidValue(f"state: got an array of shape {array.shape}, expected {shape}")
         if not np.isfinite(array).all():
-            raise ValueError("state: got a number that is not finite, expected one from outputs()")
+            raise InvalidValue("state: got a number that is not finite, expected that of outputs()")
         return array.reshape(shape)
 
     def _range(self):
@@ -269,14 +272,14 @@ class Policy:
     def _group_rows(self, observations):
         """(rows of a space with groups, whether it was one observation)."""
         if not spaces.is_dict(observations) and not isinstance(observations, tuple):
-            raise TypeError(
+            raise InvalidType(
                 f"observations: got a {type(observations).__name__}, expected a dict or tuple of "
                 f"arrays, as of the space {self.observation_space}"
             )
         arrays, read = spaces.arrays_of(observations), self._core.groups_of("policy")
         missing = [name for name in read if name not in arrays]
         if missing:
-            raise ValueError(
+            raise InvalidValue(
                 f"observations: got the groups {', '.join(map(repr, arrays))}, expected the group "
                 f"'{missing[0]}', which the policy reads"
             )
@@ -300,7 +303,7 @@ class Policy:
         one = first.ndim == 0 or first.shape == shape
         if not one and first.shape[1:] != shape and (first.ndim, shape) != (1, (1,)):
             expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
-            raise ValueError(
+            raise InvalidValue(
                 f"observations: group '{teller}': got an array of shape {first.shape}, expected "
                 f"{expected}"
             )
@@ -310,7 +313,7 @@ class Policy:
             place = int(np.flatnonzero(~np.isfinite(rows).all(axis=0))[0])
             ends = np.cumsum([np.prod(group["shape"]) for group in self._space["groups"]])
             group = self._space["groups"][int(np.searchsorted(ends, place, side="right"))]
-            raise ValueError(
+            raise InvalidValue(
                 f"observations: group '{group['name']}' has a number that is not finite, expected "
                 "finite numbers"
             )
@@ -328,7 +331,7 @@ class Policy:
         if missing or not keys:
             names = ", ".join(map(repr, observations)) or "none"
             expected = f"the key {missing[0]!r}" if missing else "an array"
-            raise ValueError(
+            raise InvalidValue(
                 f"observations: got a dict with the keys {names}, expected {expected}, which the "
                 "policy reads"
             )
@@ -345,11 +348,11 @@ class Policy:
         array = numpy_of(observations)
         whole = discrete or dtype == np.uint8
         if array.dtype.kind not in ("iu" if whole else "iufb"):
-            raise TypeError(f"observations: got {array.dtype}, expected {dtype}")
+            raise InvalidType(f"observations: got {array.dtype}, expected {dtype}")
         if whole and array.size:
             least, most = self._range()
             if array.min() < least or array.max() > most:
-                raise ValueError(
+                raise InvalidValue(
                     f"observations: got numbers from {array.min()} to {array.max()}, expected "
                     "numbers "
                     f"of the space {self.observation_space}"
@@ -358,7 +361,7 @@ class Policy:
             with np.errstate(over="ignore"):
                 array = array.astype(dtype)
             if not np.isfinite(array).all():
-                raise ValueError(
+                raise InvalidValue(
                     f"observations: got {array[~np.isfinite(array)].flat[0]}, expected finite "
                     f"numbers of {dtype}"
                 )
@@ -374,7 +377,7 @@ class Policy:
         if array.shape[1:] != shape:
             expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
             got = np.shape(observations)
-            raise ValueError(f"observations: got an array of shape {got}, expected {expected}")
+            raise InvalidValue(f"observations: got an array of shape {got}, expected {expected}")
         return array, one
 
 
@@ -395,6 +398,13 @@ def _restored(keys, described, tensors, origin):
     policy = Policy.around(_core.Policy.from_state(keys, described, tensors))
     policy.origin = origin
     return policy
+
+
+def _generator(rng):
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InvalidType(f"rng: got {rng!r}, expected a NumPy Generator or a seed") from None
 
 
 def _define(source, name):

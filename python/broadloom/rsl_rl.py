@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, training
+from ._arguments import text_of
 from ._checks import check_count, is_one_of
 from ._kind import Kind
 from ._memory import free_memory
@@ -337,7 +338,7 @@ class OnPolicyRunner:
         path = os.path.join(self._scratch, f"{self._files}.safetensors")
         _core.register(self._kind.spec, self._kind.simulator)
         keys = {"env_id": self._kind.id, "total_timesteps": 1 << 40, **self.settings}
-        texts = {key: training.text_of(value) for key, value in keys.items()}
+        texts = {key: text_of(value) for key, value in keys.items()}
         _core.write_checkpoint(texts, arrays, path)
         return path
 

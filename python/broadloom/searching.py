@@ -12,8 +12,8 @@ import time
 from typing import Any
 
 from . import _core
+from ._arguments import refuse_none_in, text_of
 from ._errors import error_of
-from .training import refuse_none_in, text_of
 
 _OWN_AXES = ("grid", "shapes", "variants", "sampler", "tuned")
 _WHOLE_STUDIES = ("plan", "part", "runs", "launcher", "grid", "shapes", "doubled", "tuned")

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._checks import is_one_of
+from ._errors import InvalidType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -353,8 +354,8 @@ class Film(Sink):
     every: environment steps between films, of which there is at most one a second; each shows the
     newest checkpoint, so the run's checkpoint_interval must be short enough. kind: gif or mp4.
     env: for environments of Python, a function that makes one with render_mode="rgb_array", or
-    "module:function"; a process that trains on such environments cannot film them, but
-    `python -m broadloom.sinks film RUN --follow` can."""
+    "module:function". A process that trains on such environments cannot film them. Another
+    one can: it calls register(), and then log_to(RUN, Film(), follow=True)."""
 
     def __init__(
         self,
@@ -365,7 +366,6 @@ class Film(Sink):
         env: Any = None,
     ) -> None:
         self.every, self.kind = int(every), kind
-        self.is_inside = False  # whether the process that trains feeds it
         self.options = {"episodes": int(episodes), "max_steps": int(max_steps)}
         if isinstance(env, str):
             module, _, function = env.partition(":")
@@ -377,13 +377,7 @@ class Film(Sink):
     def open(self, run: RunFiles) -> None:
         from .watching import is_rendered
 
-        env_id = run.config["env_id"]
-        self.is_drawn = not is_rendered(env_id)
-        if not self.is_drawn and self.is_inside:
-            raise _core.Error(
-                f"film: {env_id} cannot be filmed in the process that trains on it; call "
-                f"`python -m broadloom.sinks film {run.dir} --follow` in another shell"
-            )
+        self.is_drawn = not is_rendered(run.config["env_id"])
         self.run, self.step, self.due, self.filmed = run, 0, self.every, ""
 
     def write(self, step: int, wall_time: float, numbers: dict[str, float]) -> None:
@@ -429,7 +423,7 @@ def made(sinks: Iterable[str | Sink]) -> list[Sink]:
             sink = NAMES[sink]()
         missing = [name for name in ("open", "write", "close") if not hasattr(sink, name)]
         if missing:
-            raise TypeError(
+            raise InvalidType(
                 f"sinks: got a {type(sink).__name__} without {', '.join(missing)}; expected names "
                 f"({', '.join(NAMES)}) or objects like broadloom.sinks.Sink"
             )
@@ -438,14 +432,28 @@ def made(sinks: Iterable[str | Sink]) -> list[Sink]:
 
 
 class Feeder:
-    """Feeds sinks from a run that trains in this process. A sink that fails is left out with a
-    warning, since log_to() can send everything later."""
+    """Feeds sinks from a run that trains in this process on environments of this id. A sink that
+    fails is left out with a warning, since log_to() can send everything later. base: the folder
+    that the run's is relative to."""
 
-    def __init__(self, sinks: Iterable[str | Sink]) -> None:
+    def __init__(self, sinks: Iterable[str | Sink], env_id: str, base: str) -> None:
+        from .registering import gymnasium_id
+        from .watching import is_rendered
+
         self.sinks, self.files, self.next = made(sinks), None, 0.0
-        for sink in self.sinks:
-            if isinstance(sink, Film):
-                sink.is_inside = True
+        self.base = base
+        if is_rendered(env_id) and any(isinstance(sink, Film) for sink in self.sinks):
+            other = (
+                "`python -m broadloom.sinks film RUN --follow`"
+                if gymnasium_id(env_id)
+                else f"a script that calls broadloom.register({env_id!r}, ...) and then "
+                "broadloom.log_to(RUN, broadloom.sinks.Film(), follow=True)"
+            )
+            raise _core.Error(
+                f"sinks: got a Film of {env_id}, expected other sinks, since the process that "
+                "trains on environments of Python cannot film them; leave it out, and start beside "
+                f"this process {other}"
+            )
 
     def __call__(self, run: StrPath) -> None:
         """Sends what is new, at most once a second."""
@@ -455,7 +463,7 @@ class Feeder:
 
     def feed(self, run, last=False):
         if self.files is None:
-            self.files = RunFiles(run)
+            self.files = RunFiles(os.path.join(self.base, os.fspath(run)))
             for sink in list(self.sinks):
                 self.attempt(sink, lambda sink=sink: sink.open(self.files))
         lines = self.files.read(last)

@@ -15,9 +15,11 @@ import weakref
 
 import numpy as np
 
+from ._arguments import USUAL_KEYS
 from ._arrays import numpy_of
 from ._checks import MOST_STEPS
-from ._kind import USUAL_KEYS, Kind
+from ._errors import InvalidType, InvalidValue, error_of
+from ._kind import Kind
 from ._probe import SUCCESS_KEYS, time_limit
 from ._robots import adapted
 
@@ -131,7 +133,7 @@ def atari_kind(env_id, name, maker, *, vectorization, keys, limit):
         given["observation_keys"] = keys
     given |= {key: maker.kwargs[key] for key in ATARI_FIXED if key in maker.kwargs}
     for key, value in given.items():
-        raise ValueError(
+        raise InvalidValue(
             f"{key}: got {value!r} with '{name}', which AtariVectorEnv steps and Broadloom stacks; "
             f"leave it out, or give a function: lambda: gymnasium.make({name!r}, ...)"
         )
@@ -210,10 +212,9 @@ def gymnax_kind(env_id):
     name = env_id.split("/", 1)[1]
     version = importlib.metadata.version("gymnax")
     if name not in gymnax.registered_envs:
-        raise ValueError(
-            f"{env_id}: gymnax {version} has no {name}, expected one of "
-            f"{', '.join(gymnax.registered_envs)}"
-        )
+        known = ", ".join(gymnax.registered_envs)
+        words = f"{env_id}: gymnax {version} has no {name}, expected one of {known}"
+        raise error_of("not_found", words, InvalidValue)
     made = gymnax.make(name)
     jax_version = importlib.metadata.version("jax")
     return Kind(
@@ -263,7 +264,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
 
     def make(request):
         if request.max_episode_steps:
-            raise ValueError(
+            raise InvalidValue(
                 "max_episode_steps: got a time limit with a function of num_envs, which must set "
                 "it "
                 "itself; leave it out"
@@ -284,7 +285,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     )
     kind.masked_reset_gives_subset = pools[0]
     if pools[0] and "seed" not in takes:
-        raise TypeError(
+        raise InvalidType(
             f"{name}: a pool of EnvPool takes its seed when it is made; give the function an "
             "argument "
             "for it: lambda num_envs, seed: envpool.make(..., num_envs=num_envs, seed=seed)"
@@ -292,7 +293,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     return kind
 
 
-def filmed_kind(name, cameras, keys, max_episode_steps):
+def filmed_kind(name, cameras, keys, max_episode_steps, upstream):
     """The Kind of single environments whose evaluations are filmed. cameras.make()
     makes one, and cameras.around() gives it a camera, after cameras.begin()."""
     plain, filming = (
@@ -306,7 +307,7 @@ def filmed_kind(name, cameras, keys, max_episode_steps):
         cameras.begin()
         return filming(request)
 
-    kind = Kind(name, make, keys=key_pair(keys))
+    kind = Kind(name, make, keys=key_pair(keys), upstream=upstream)
     kind.close_probe()
     kind.is_probed = True  # a film needs nothing of the probe's steps
     return kind
@@ -370,7 +371,7 @@ def _single(name, function, limit):
     is_id = isinstance(function, EnvMaker) and isinstance(function.source, str)
     env = function(limit) if is_id else function()
     if not isinstance(env, gymnasium.Env):
-        raise TypeError(
+        raise InvalidType(
             f"{name}: got a {type(env).__name__} from the function that makes an environment, "
             "expected a gymnasium.Env, or a function of num_envs that makes a VectorEnv"
         )
@@ -378,7 +379,7 @@ def _single(name, function, limit):
         space = getattr(env, side, None)
         if not isinstance(space, gymnasium.Space):
             got = "none" if space is None else type(space).__name__
-            raise TypeError(
+            raise InvalidType(
                 f"{name}: got {got} as {side}, expected one of gymnasium.spaces, set in the class "
                 "or in __init__()"
             )
@@ -386,7 +387,7 @@ def _single(name, function, limit):
     if not limit or limit == kept:
         return env
     if 0 < kept < limit:
-        raise ValueError(
+        raise InvalidValue(
             f"max_episode_steps: got {limit} with environments of {name}, which a TimeLimit ends "
             f"after {kept} steps; expected at most {kept}, or a function that makes them with "
             f"another limit: gymnasium.make(..., max_episode_steps={limit})"
@@ -416,7 +417,7 @@ def _check_new(name, env, made):
     """Refuses an environment that the function has returned before, and keeps it in mind."""
     made[:] = [known for known in made if known() is not None]
     if any(known() is env for known in made):
-        raise ValueError(
+        raise InvalidValue(
             f"{name}: the function that makes environments returned one environment twice; make a "
             "new environment in each call"
         )

@@ -21,6 +21,7 @@ import numpy as np
 
 from . import _nested
 from ._arrays import cast, flat, numpy_of
+from ._errors import InvalidType, InvalidValue
 from ._nested import class_of, kind_of
 
 
@@ -72,7 +73,7 @@ def check_groups(parts, env_id):
     wrong = [(path, part) for path, part in parts if kind_of(part) not in GROUP_KINDS]
     if not wrong:
         return
-    raise TypeError(
+    raise InvalidType(
         f"{env_id}: got {wrong[0][1]} as group '{group_name(wrong[0][0])}' of observations, "
         f"expected {', '.join(GROUP_KINDS[:-1])} or {GROUP_KINDS[-1]}; "
         + advice_without([path for path, _ in wrong], [path for path, _ in parts])
@@ -132,7 +133,7 @@ def group_names(paths):
     for path in paths:
         name = group_name(path)
         if name in names:
-            raise TypeError(
+            raise InvalidType(
                 f"observation space: got the keys {names[name]} and {path}, which both become the "
                 f"group '{name}'; rename one, with letters and digits of ASCII"
             )
@@ -210,7 +211,7 @@ def fill_group(out, array, group, count, name):
         choices = flat(array, np.int64, count, where) - group["start"]
         if choices.size and not 0 <= choices.min() <= choices.max() < out.shape[1]:
             wrong = choices.min() if choices.min() < 0 else choices.max()
-            raise ValueError(
+            raise InvalidValue(
                 f"{where}: got {wrong + group['start']}, expected choices from {group['start']} to "
                 f"{group['start'] + out.shape[1] - 1}"
             )
@@ -221,7 +222,7 @@ def fill_group(out, array, group, count, name):
         array = np.moveaxis(array, 1, -1)
     expected = (count, *group["shape"])
     if array.shape != expected and (array.shape, group["shape"]) != ((count,), [1]):
-        raise ValueError(f"{where}: got an array of shape {array.shape}, expected {expected}")
+        raise InvalidValue(f"{where}: got an array of shape {array.shape}, expected {expected}")
     out[...] = cast(array, group["dtype"], where).reshape(count, -1)
 
 
@@ -262,7 +263,7 @@ def joined(parts, name):
         return parts[0]
     for part in parts:
         if kind_of(part) != "Box" or len(part.shape) != 1:
-            raise TypeError(
+            raise InvalidType(
                 f"{name} space: got {part} among several groups, expected a Box of one dimension "
                 "for each; name one group, or flatten it"
             )
@@ -275,8 +276,8 @@ GROUP_KINDS = ("Box", "Discrete", "MultiBinary")  # of single groups of observat
 
 
 def from_gymnasium(space, name):
-    """TypeError for a space that Broadloom's networks cannot use. name: "observation", "action" or
-    "critic observation"."""
+    """InvalidType for a space that Broadloom's networks cannot use. name: "observation", "action"
+    or "critic observation"."""
     kind = kind_of(space)
     if kind == "Discrete":
         return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
@@ -294,19 +295,19 @@ def from_gymnasium(space, name):
             "channels_first": False,
         }
     if kind != "Box" and name == "action":
-        raise TypeError(
+        raise InvalidType(
             f"action space: got {space}, expected Discrete, MultiDiscrete, MultiBinary, a Box of "
             "floating point numbers, or a Tuple or Dict of them; wrap the environment in "
             "gymnasium.wrappers.TransformAction, which maps such actions to its own"
         )
     if kind != "Box":
-        raise TypeError(
+        raise InvalidType(
             f"{name} space: got {space}, expected Box, Discrete or MultiBinary; "
             "wrap the environment in gymnasium.wrappers.FlattenObservation, which turns a "
             "MultiDiscrete into one Box"
         )
     if name == "action" and not np.issubdtype(space.dtype, np.floating):
-        raise TypeError(
+        raise InvalidType(
             f"action space: got {space}, expected a Box of floating point numbers; "
             "gymnasium.wrappers.TransformAction can round them to integers"
         )

@@ -15,6 +15,7 @@ import types
 import numpy as np
 
 from ._arrays import flat, numpy_of
+from ._errors import InvalidType, InvalidValue, error_of
 from ._memory import free_memory, refuse_over
 from .sources import package
 
@@ -186,7 +187,7 @@ class WarpEnvs:
             return self.warp.get_device(name)
         except Exception:
             known = ", ".join(device.alias for device in self.warp.get_devices())
-            raise ValueError(
+            raise InvalidValue(
                 f"device: got {name!r}, expected one of Warp's devices here: {known}"
             ) from None
 
@@ -195,7 +196,7 @@ class WarpEnvs:
         if isinstance(model, self.mujoco.MjModel):
             return self.fitting(model), "a model"
         if not isinstance(model, (str, os.PathLike)):
-            raise TypeError(
+            raise InvalidType(
                 f"model: got {model!r}, expected a file of MJCF (.xml) or MJB (.mjb), a text of "
                 "MJCF, or a mujoco.MjModel"
             )
@@ -214,13 +215,13 @@ class WarpEnvs:
         try:
             return self.fitting(read(text)), name
         except ValueError as error:
-            raise ValueError(f"model: MuJoCo cannot use {name}: {error}") from None
+            raise InvalidValue(f"model: MuJoCo cannot use {name}: {error}") from None
 
     def fitting(self, model):
         if model.nu == 0:
-            raise ValueError("got a model without actuators, expected one or more")
+            raise InvalidValue("got a model without actuators, expected one or more")
         if model.opt.enableflags & self.mujoco.mjtEnableBit.mjENBL_SLEEP:
-            raise ValueError(
+            raise InvalidValue(
                 "got sleep='enable', expected none: a checkpoint has no sleeping trees"
             )
         return model
@@ -300,7 +301,7 @@ class WarpEnvs:
         zeros = np.zeros((count, self.model.nv))
         found = self.draw(draws, np.tile(self.model.qpos0, (count, 1)), zeros)
         if not isinstance(found, (tuple, list)) or len(found) != 2:
-            raise TypeError(
+            raise InvalidType(
                 f"reset(): got a {type(found).__name__}, expected a pair (qpos, qvel) of the "
                 "worlds that begin"
             )
@@ -316,9 +317,11 @@ class WarpEnvs:
         rows = np.array(numpy_of(self.observe(self.worlds)), np.float32)
         if rows.ndim != 2 or len(rows) != self.num_envs or width not in (None, rows.shape[1]):
             expected = f"({self.num_envs}, {'K' if width is None else width})"
-            raise ValueError(f"observe(): got an array of shape {rows.shape}, expected {expected}")
+            raise InvalidValue(
+                f"observe(): got an array of shape {rows.shape}, expected {expected}"
+            )
         if rows.shape[1] == 0:
-            raise ValueError(f"observe(): got no numbers, shape {rows.shape}, expected K >= 1")
+            raise InvalidValue(f"observe(): got no numbers, shape {rows.shape}, expected K >= 1")
         return rows
 
     def reset(self, *, seed=None, options=None):
@@ -335,7 +338,7 @@ class WarpEnvs:
         seeds = np.asarray(seed)
         fits = seeds.shape in ((), (self.num_envs,)) and seeds.dtype.kind in "iu"
         if not fits or seeds.min() < 0:
-            raise ValueError(
+            raise InvalidValue(
                 f"seed: got {seed!r}, expected an integer of 0 or more, or {self.num_envs} of them"
             )
         return seeds if seeds.ndim else seeds + np.arange(self.num_envs)
@@ -435,30 +438,30 @@ def count_of(name, value):
     except TypeError:
         count = 0
     if count < 1 or isinstance(value, bool):
-        raise ValueError(f"{name}: got {value!r}, expected an integer of at least 1")
+        raise InvalidValue(f"{name}: got {value!r}, expected an integer of at least 1")
     return count
 
 
 def function_of(name, value):
     if not callable(value):
-        raise TypeError(f"{name}: got {value!r}, expected a function")
+        raise InvalidType(f"{name}: got {value!r}, expected a function")
     return value
 
 
 def shaped(values, shape, name):
     array = np.asarray(numpy_of(values), np.float32)
     if array.shape != shape:
-        raise ValueError(f"{name}: got an array of shape {array.shape}, expected {shape}")
+        raise InvalidValue(f"{name}: got an array of shape {array.shape}, expected {shape}")
     wrong = ~np.isfinite(array).all(axis=1)
     if wrong.any():  # MuJoCo Warp clamps controls that are no numbers
         row = np.flatnonzero(wrong)[0]
-        raise ValueError(f"{name}: row {row} got {array[row]}, expected finite numbers")
+        raise InvalidValue(f"{name}: row {row} got {array[row]}, expected finite numbers")
     return array
 
 
 def uniform_start(width):
     if not isinstance(width, numbers.Real) or not 0 <= width < np.inf:
-        raise ValueError(f"reset_noise: got {width!r}, expected a finite number of 0 or more")
+        raise InvalidValue(f"reset_noise: got {width!r}, expected a finite number of 0 or more")
 
     def start(draws, qpos, qvel):
         return tuple(x + draws.uniform(-width, width, x.shape[1]) for x in (qpos, qvel))
@@ -547,9 +550,11 @@ def task(name, num_envs, **others):
     import gymnasium
 
     if name not in TASKS:
-        raise ValueError(
+        raise error_of(
+            "not_found",
             f"warp/{name}: got no task that Broadloom plays with MuJoCo Warp, expected one of "
-            f"{', '.join(TASKS)}; for other models call broadloom.warp.WarpEnvs"
+            f"{', '.join(TASKS)}; for other models call broadloom.warp.WarpEnvs",
+            InvalidValue,
         )
     file, _, arguments = TASKS[name]
     folder = os.path.join(os.path.dirname(gymnasium.__file__), "envs", "mujoco", "assets")

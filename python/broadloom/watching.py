@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ import numpy as np
 from . import _core
 from ._arrays import cast
 from ._checks import check_count
+from ._errors import InvalidValue
 from .commands import command
 from .policy import Policy
-from .training import filmed, is_registered, made_by, maker_of
+from .registering import filmed, is_registered, made_by, maker_of, upstream_of
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
@@ -55,11 +57,18 @@ def watch(
     path = os.fspath(out or os.path.join(policy.origin["run_dir"], "watch.gif"))
     if options or not path.endswith((".gif", ".mp4")):
         got = f"out={path!r}" if not options else f"{next(iter(options))}="
-        raise ValueError(
+        raise InvalidValue(
             f"got {got} for {env_id}, whose states its render() shows; expected a file "
             "that ends in .gif or .mp4, and no further options"
         )
     _core.check_movie(path)
+    source, trained = upstream_of(env_id), policy.spec["upstream"]
+    if env is None and source not in (None, trained):
+        warnings.warn(
+            f"{env_id} comes from '{source}' now, and came from '{trained}' when the policy was "
+            "trained; the film shows the one of now",
+            stacklevel=2,
+        )
     cameras = _Cameras(env or _maker(env_id))
     with _lock, filmed(env_id, cameras):
         results = policy._core.play(episodes, seed, actions, max_steps)
@@ -89,7 +98,7 @@ def _maker(env_id):
         env_id.startswith("gymnasium/") and (":" in own[0] or named in gymnasium.registry)
     )
     if not is_known or named.startswith("ALE/"):
-        raise ValueError(
+        raise InvalidValue(
             f"env: got none for {env_id}, expected a function that makes one such environment with "
             'pictures, such as env=lambda: MyEnv(render_mode="rgb_array")'
         )
@@ -173,7 +182,7 @@ def _picture(env):
     rgb = env.render()
     if getattr(rgb, "ndim", 0) != 3 or rgb.shape[2] != 3 or min(rgb.shape[:2]) < 2:
         got = "None" if rgb is None else f"{type(rgb).__name__} of shape {np.shape(rgb)}"
-        raise ValueError(
+        raise InvalidValue(
             f"render(): got {got}, expected an array of shape (height, width, 3); make the "
             'environment with render_mode="rgb_array"'
         )

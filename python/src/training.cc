@@ -9,11 +9,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/program.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/run.h"
@@ -180,11 +183,16 @@ int threads_of(int threads) {
   return threads > 0 ? threads : available_cores();
 }
 
-nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger, KeptException& kept) {
+// base: the folder in which the call began. Python code may have changed it since.
+nb::dict finish(const Result<RunSummary>& summary, const std::string& base,
+                const std::string& ledger, KeptException& kept) {
   const auto record = [&]() -> Result<std::string> {
-    if (!summary.ok() || !summary.value().finished) return std::string();
+    if (!summary.ok() || !summary.value().finished || ledger.empty()) return std::string();
     const nb::gil_scoped_release unlocked;
-    return cli::record_in_ledger(ledger, summary.value().run_dir);
+    Result<std::string> place = cli::record_in_ledger(
+        cli::whole_path(base, ledger), cli::whole_path(base, summary.value().run_dir));
+    if (!place.ok() || place.value().empty()) return place;
+    return ledger + place.value().substr(place.value().rfind(':'));
   };
   const Result<std::string> place = record();
   kept.raise();
@@ -215,8 +223,8 @@ class InstructionSet {
 };
 thread_local int InstructionSet::calls_ = 0;
 
-// init, panel: "" for none.
-nb::dict train(const nb::dict& keys, const std::string& out, int threads,
+// base: the folder that `out` and the ledger are relative to. init, panel: "" for none.
+nb::dict train(const nb::dict& keys, const std::string& base, const std::string& out, int threads,
                const std::string& requested_ledger, const std::string& init, bool init_optimizer,
                const std::string& panel, nb::object on_contract, nb::object on_iteration,
                nb::object on_note, nb::object on_end) {
@@ -237,7 +245,7 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
                              std::to_string(config.value().seed);
     FoldersToFill folders;
     const Result<std::string> made =
-        out.empty() ? cli::default_run_dir(name, folders) : Result<std::string>(out);
+        out.empty() ? cli::default_run_dir(name, folders, base) : Result<std::string>(out);
     if (!made.ok()) return made.status();
     const std::string& run_dir = made.value();
     ledger = cli::ledger_of_run(requested_ledger, run_dir);
@@ -258,15 +266,21 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
       if (!read.ok()) return read.status();
       final_panel = read.take();
     }
-    return start_run(config.value(), run_dir, workers, callbacks.hooks(), final_panel,
+    std::error_code error;
+    if (std::filesystem::current_path(error) == base) {  // refuses it by that name
+      BROADLOOM_TRY(RunFolder::check_free(run_dir));
+    }
+    RunHooks hooks = callbacks.hooks();
+    hooks.named_dir = run_dir;
+    return start_run(config.value(), cli::whole_path(base, run_dir), workers, hooks, final_panel,
                      initial_policy);
   };
   const Result<RunSummary> summary = run();
-  return finish(summary, ledger, kept);
+  return finish(summary, base, ledger, kept);
 }
 
 // more_timesteps: 0 for none. changed: keys that replace the run's own, such as the device.
-nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps,
+nb::dict resume(const std::string& base, const std::string& named, std::int64_t total_timesteps,
                 std::int64_t more_timesteps, int threads, const nb::dict& changed,
                 const std::string& requested_ledger, nb::object on_contract,
                 nb::object on_iteration, nb::object on_note, nb::object on_end) {
@@ -276,9 +290,10 @@ nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps,
   Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note),
                       std::move(on_end));
   const Overrides keys = overrides_from(changed);
+  const std::string run_dir = cli::whole_path(base, named);
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
-    const Result<std::string> isa = isa_of_run(run_dir);
+    const Result<std::string> isa = isa_of_run(named);  // refuses it by that name
     if (!isa.ok()) return isa.status();
     BROADLOOM_TRY(set_isa(isa.value()));
     Result<std::int64_t> total = total_timesteps;
@@ -288,12 +303,14 @@ nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps,
                       "the first adds steps, the second sets the total",
                       more_timesteps, total_timesteps));
     }
-    if (more_timesteps != 0) total = total_with_more(run_dir, more_timesteps);
+    if (more_timesteps != 0) total = total_with_more(named, more_timesteps);
     if (!total.ok()) return total.status();
-    return resume_run(run_dir, workers, callbacks.hooks(), total.value(), keys);
+    RunHooks hooks = callbacks.hooks();
+    hooks.named_dir = named;
+    return resume_run(run_dir, workers, hooks, total.value(), keys);
   };
   const Result<RunSummary> summary = run();
-  return finish(summary, cli::ledger_of_run(requested_ledger, run_dir), kept);
+  return finish(summary, base, cli::ledger_of_run(requested_ledger, named), kept);
 }
 
 // Saves and restores Python's signal handlers: the program installs its own.
@@ -437,10 +454,11 @@ nb::list config_keys() {
 }  // namespace
 
 void bind_training(nb::module_& m) {
-  m.def("train", &train, nb::arg("keys"), nb::arg("out"), nb::arg("threads"), nb::arg("ledger"),
-        nb::arg("init"), nb::arg("init_optimizer"), nb::arg("panel"), nb::arg("on_contract").none(),
-        nb::arg("on_iteration").none(), nb::arg("on_note").none(), nb::arg("on_end"));
-  m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"),
+  m.def("train", &train, nb::arg("keys"), nb::arg("base"), nb::arg("out"), nb::arg("threads"),
+        nb::arg("ledger"), nb::arg("init"), nb::arg("init_optimizer"), nb::arg("panel"),
+        nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none(),
+        nb::arg("on_end"));
+  m.def("resume", &resume, nb::arg("base"), nb::arg("run_dir"), nb::arg("total_timesteps"),
         nb::arg("more_timesteps"), nb::arg("threads"), nb::arg("changed"), nb::arg("ledger"),
         nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none(),
         nb::arg("on_end"));

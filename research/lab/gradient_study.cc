@@ -432,7 +432,10 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
   if (!found.ok()) return found.status();
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
   if (!loaded.ok()) return loaded.status();
-  return study_gradients(loaded.value()->view(), options, progress);
+  Result<GradientStudyReport> report = study_gradients(loaded.value()->view(), options, progress);
+  const std::string& note = loaded.value()->note();
+  if (report.ok() && !note.empty()) report.value().notes.push_back(note);
+  return report;
 }
 
 Result<GradientStudyReport> study_gradients(const Policy& policy,

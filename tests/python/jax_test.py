@@ -431,8 +431,10 @@ class GymnaxTest(unittest.TestCase):
         self.assertGreater(run.mean_return, 100)
 
     def test_unknown_ids_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "gymnax .* has no Pole-v9, expected one of CartP"):
+        words = "gymnax .* has no Pole-v9, expected one of CartP"
+        with self.assertRaisesRegex(ValueError, words) as refused:
             broadloom.train("gymnax/Pole-v9", **SMALL)
+        self.assertEqual(refused.exception.kind, "not_found")
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from tensorboard.backend.event_processing import event_accumulator
 
 import broadloom
 from broadloom import _robots, rsl_rl
+from broadloom._arguments import text_of
 from broadloom._rsl_rl_checkpoint import read_tensors
 from broadloom._rsl_rl_keys import ALGORITHM, DISTRIBUTION, MODEL
 from broadloom._rsl_rl_log import mean_of
 from broadloom._rsl_rl_shapes import Memory, Shapes
-from broadloom.training import text_of
 from robot_fakes import IsaacLab, LIMIT, Mjlab, PlainRslRl, RslRl
 from simulator_cases import parameters
 

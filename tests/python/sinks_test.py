@@ -128,14 +128,17 @@ class FilesTest(unittest.TestCase):
             sinks.Film(kind="png")
 
     def test_environments_of_python_are_filmed_by_another_process(self):
-        with self.assertWarnsRegex(UserWarning, "sinks film .* --follow"):
-            run = broadloom.train(
-                "gymnasium/CartPole-v1",
-                out=out("python"),
-                sinks="film",
-                checkpoint_interval=2,
-                **KEYS,
-            )
+        keys = {"checkpoint_interval": 2, **KEYS}
+        words = "expected other sinks.*python -m broadloom.sinks film RUN --follow"
+        with self.assertRaisesRegex(broadloom.Error, words):
+            broadloom.train("gymnasium/CartPole-v1", out=out("python"), sinks="film", **keys)
+        self.assertFalse(out("python").exists())
+        run = broadloom.train(
+            "gymnasium/CartPole-v1", out=out("python"), on_iteration=lambda p: False, **keys
+        )
+        with self.assertRaisesRegex(broadloom.Error, words):
+            broadloom.resume(run, sinks=sinks.Film(), quiet=True)
+        run = broadloom.resume(run, quiet=True)
 
         class Painted(CartPoleEnv):
             def __init__(self):
@@ -146,6 +149,11 @@ class FilesTest(unittest.TestCase):
 
         place = broadloom.log_to(run, sinks.Film(max_steps=5, env=Painted))[0]
         self.assertEqual(len(list(pathlib.Path(place).glob("*.gif"))), 1)
+
+        words = r"broadloom.register\('python/Painted-v0', ...\) and then broadloom.log_to\(RUN"
+        with self.assertRaisesRegex(broadloom.Error, words):
+            broadloom.train(Painted, out=out("painted"), sinks=sinks.Film(), **keys)
+        self.assertFalse(out("painted").exists())
 
     def test_new_columns_come_later(self):
         run = train("columns", instruments="plasticity", instrument_every=3, sinks="csv")

@@ -380,8 +380,10 @@ class TasksTest(unittest.TestCase):
         run = broadloom.train("warp/InvertedPendulum-v5", **{**SETTINGS, "out": out("pole")})
         self.assertIn("inverted_pendulum.xml", manifest(run)["engine"])
         self.assertGreater(run.mean_return, 3)
-        with self.assertRaisesRegex(ValueError, "warp/Ant-v5: .* expected one of InvertedPendulum"):
+        words = "warp/Ant-v5: .* expected one of InvertedPendulum"
+        with self.assertRaisesRegex(ValueError, words) as refused:
             broadloom.train("warp/Ant-v5", **SMALL)
+        self.assertEqual(refused.exception.kind, "not_found")
 
 
 if __name__ == "__main__":

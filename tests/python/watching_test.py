@@ -191,8 +191,10 @@ class WatchingTest(unittest.TestCase):
             (r"render\(\): got None.*render_mode", {"out": "x.gif", "env": without_render}),
             (r"render\(\): got 0\.5.*uint8", {"out": "x.gif", "env": with_shares}),
         ):
-            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words) as refused:
                 broadloom.watch(run, **options)
+            self.assertIsInstance(refused.exception, broadloom.Error)
+            self.assertEqual(refused.exception.kind, "invalid_config")
 
 
 class Painted(CartPoleEnv):

@@ -39,10 +39,12 @@ Status unknown_environment(const std::string& id, const std::vector<std::string>
   const std::string unknown = fmt::format("unknown environment '{}'; ", id);
   const std::string python = python_hint(id, known);
   if (!python.empty()) return {ErrorKind::kNotFound, unknown + python};
-  const std::string near = nearest_key(id, known);
+  constexpr std::string_view kInGymnasium = "broadloom/";  // where Python registers these
+  const std::string own = id.starts_with(kInGymnasium) ? id.substr(kInGymnasium.size()) : id;
+  const std::string near = nearest_key(own, known);
   const std::string guess =
       near.empty()
-          ? "Gymnasium's come with the Python package, as gymnasium/" + id + " (docs/python.md)"
+          ? "Gymnasium's come with the Python package, as gymnasium/" + own + " (docs/python.md)"
           : fmt::format("did you mean '{}'?", near);
   return {ErrorKind::kNotFound,
           unknown + guess + (near.empty() ? ". " : " ") +
