@@ -75,6 +75,7 @@ Json spec_json(const EnvSpec& spec) {
               {"end_reasons", spec.end_reasons},
               {"names_success", spec.names_success},
               {"upstream", spec.upstream},
+              {"engine", spec.engine},
               {"built_in", is_built_in(spec.id)}};
   if (spec.has_critic_observation()) {
     out["critic_observation"] = space_json(spec.critic_observation);
@@ -209,6 +210,7 @@ void print_spec(const EnvSpec& spec) {
   if (!spec.terrain.empty()) tell("  terrain       {}\n", spec.terrain);
   tell("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
   tell("  upstream      {}\n", spec.upstream);
+  if (!spec.engine.empty()) tell("  stepped by    {}\n", spec.engine);
 }
 
 int show(const EnvCommand& command, const Context& context) {

@@ -18,6 +18,7 @@ void print_check(const EnvCheck& check, const ConformanceReport& report) {
                        : one.findings.empty() ? "holds"
                                               : "WRONG";
     tell("  {:<12} {}{}\n", mark, one.name, one.left_out.empty() ? "" : ": " + one.left_out);
+    if (!one.unchecked.empty()) tell("  {:<12}   not checked: {}\n", "", one.unchecked);
     for (const std::string& finding : one.findings) tell("  {:<12}   {}\n", "", finding);
   }
   const std::size_t wrong = report.findings().size();
@@ -31,8 +32,12 @@ void print_check(const EnvCheck& check, const ConformanceReport& report) {
 void print_json_report(const EnvCheck& check, const ConformanceReport& report) {
   Json checks = Json::array();
   for (const ConformanceReport::Check& one : report.checks) {
-    Json json = {{"name", one.name}, {"findings", one.findings}, {"left_out", nullptr}};
+    Json json = {{"name", one.name},
+                 {"findings", one.findings},
+                 {"left_out", nullptr},
+                 {"unchecked", nullptr}};
     if (!one.left_out.empty()) json["left_out"] = one.left_out;
+    if (!one.unchecked.empty()) json["unchecked"] = one.unchecked;
     checks.push_back(std::move(json));
   }
   print_json({{"env_id", check.id}, {"agrees", report.findings().empty()}, {"checks", checks}});

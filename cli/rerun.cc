@@ -135,12 +135,12 @@ void print_verdict(const RerunReport& report) {
   }
   if (differ == 0) {
     tell("All {} fields that must agree do agree.\n", exact);
-    if (!noted.empty()) tell("Other differences of program or machine: {}.\n", noted);
+    if (!noted.empty()) tell("Other differences of program, engine or machine: {}.\n", noted);
   } else {
     tell("{} of {} fields that must agree differ.\n", differ, exact);
     const std::vector<std::string> reasons = report.possible_reasons();
     tell("{}\n", reasons.empty()
-                     ? "Program and machine are the same, so they are not the cause."
+                     ? "Program, engine and machine are the same, so they are not the cause."
                      : fmt::format("Possible causes: different {}.", fmt::join(reasons, ", ")));
   }
   tell("Run folder: {}\n", report.run.run_dir);

@@ -75,8 +75,18 @@ Result<std::string> model_text(const std::string& path) {
                   fmt::format("the model '{}' cannot be opened: it is not a regular file", path));
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return Status(ErrorKind::kNotFound, fmt::format("the model '{}' cannot be opened", path));
+  if (!file) {
+    const bool is_relative = std::filesystem::path(path).is_relative();
+    const std::string advice =
+        is_relative ? fmt::format(
+                          ": '{}' is looked up from the current folder, {}. Run the command in the "
+                          "folder from which the path leads to the file, as training did, or put "
+                          "the file there",
+                          path, std::filesystem::current_path(error).string())
+                    : "";
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("the model '{}' cannot be opened{}", path, advice));
+  }
   return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 

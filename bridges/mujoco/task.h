@@ -33,6 +33,7 @@ struct View {
 // Facts of a task that need no model.
 struct TaskFacts {
   std::string id, summary, upstream;
+  std::string own_model{};     // in words, for the records of those who use it; "": upstream's
   Sizes sizes;                 // of the task's own model
   float control_limit = 1.0f;  // of every actuator of that model
   // Whether drive() computes controls from actions. Actions are then within +- control_limit on any

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
@@ -194,7 +195,11 @@ EnvSpec spec_of(const TaskKind& kind, const ParsedOptions& parsed, const Model* 
   spec.reward_terms = task.reward_terms();
   spec.counts_reward_terms = true;
   spec.measures = task.measures();
-  spec.upstream = facts.upstream;
+  const std::string& file = parsed.task.model.xml_file;
+  const std::string model_words =
+      file == kind.default_file ? facts.own_model : std::filesystem::path(file).filename().string();
+  spec.upstream =
+      model_words.empty() ? facts.upstream : fmt::format("{}, on {}", facts.upstream, model_words);
   spec.summary = facts.summary;
   spec.end_reasons = facts.end_reasons;
   spec.end_reasons.insert(spec.end_reasons.end(), {"unstable", "time_limit"});
@@ -202,8 +207,9 @@ EnvSpec spec_of(const TaskKind& kind, const ParsedOptions& parsed, const Model* 
   for (const Stratum& stratum : parsed.strata.all()) spec.strata.push_back(stratum.name);
   task.describe(own_range(parsed), spec);
   if (model != nullptr) {
-    spec.engine = fmt::format("MuJoCo {}, {} {}", model->library().version_string(), model->name(),
-                              model->text_hash());
+    spec.engine =
+        fmt::format("MuJoCo {}, {} {}", model->library().version_string(),
+                    std::filesystem::path(model->name()).filename().string(), model->text_hash());
   }
   return spec;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 
@@ -76,6 +77,14 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
     return {};
   }
   return set_field(config, key, text);
+}
+
+Overrides env_options_in(const Overrides& keys) {
+  Config config;
+  for (const auto& [key, text] : keys) {
+    if (is_env_option(key)) static_cast<void>(set_config(config, key, text).ok());
+  }
+  return config.env_options;
 }
 
 Overrides to_overrides(const Config& config) {

@@ -235,6 +235,8 @@ Config default_config(const EnvSpec& spec);
 // constant) and boolean norm_adv. kInvalidConfig names the nearest key or the range and does not
 // change `config`.
 Status set_config(Config& config, std::string_view key, std::string_view text);
+// Config::env_options as these keys set them, without those that set_config() refuses.
+Overrides env_options_in(const Overrides& keys);
 
 // Reads the overrides of a TOML file in file order: flat keys, an [env] table and [strata.<name>]
 // tables. Checks keys, types and ranges; errors begin with "file:line: ". kNotFound if the file
@@ -294,8 +296,7 @@ void Config::visit_fields(Visitor&& visitor) {
     KeyMark(Role::kLearning).needs("num_envs or shape_schedule = set", "above 1"),
     "Spread the phases of the environments' first episodes, so that they do not end together. Sets "
     "stagger_by = age if episodes have a time limit and there is no curriculum.");
-  v("stagger_by", stagger_by,
-    later(Role::kLearning).needs("stagger_starts", "true").was("actions"),
+  v("stagger_by", stagger_by, later(Role::kLearning).needs("stagger_starts", "true").was("actions"),
     Choices{{"actions", "age"}},
     "How to spread the first episodes: by random actions, or by shorter time limits.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},

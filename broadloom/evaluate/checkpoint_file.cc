@@ -123,7 +123,8 @@ Result<Checkpoint> parse_checkpoint(std::string bytes, const std::string& path) 
   if (const auto spec = file.value().metadata.find(kSpecKey); spec != file.value().metadata.end()) {
     const Result<EnvSpec> described = parse_spec(spec->second);
     if (!described.ok()) return in_file(described.status());
-    const Status status = describe_environment(described.value());
+    const Status status =
+        describe_environment(described.value(), env_options_in(config_of(file.value())));
     if (!status.ok()) return in_file({ErrorKind::kCorrupt, status.message()});
     checkpoint.own_spec = described.value();
   }

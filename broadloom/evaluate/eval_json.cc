@@ -45,11 +45,12 @@ std::string eval_json_line(const EvalResult& result, std::uint64_t seed) {
 }
 
 std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options) {
-  return eval_fields(result, options.seed)
-      .add("source", "command")
+  JsonLine line = eval_fields(result, options.seed);
+  line.add("source", "command")
       .add("actions", actions_name(options.actions))
-      .add("max_steps", options.longest_episode)
-      .line();
+      .add("max_steps", options.longest_episode);
+  if (!result.engine.empty()) line.add("engine", result.engine);
+  return line.line();
 }
 
 }  // namespace broadloom

@@ -117,6 +117,7 @@ Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& opti
   EvalResult result =
       episodes.value().empty() ? no_result() : summarise(episodes.value(), played.value());
   result.asked = options.episodes;
+  result.engine = played.value().engine;
   result.global_step = policy.origin.global_step;
   result.training_return = policy.origin.training_return;
   return result;

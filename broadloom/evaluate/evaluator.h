@@ -106,7 +106,8 @@ struct EvalResult {
   std::vector<Measured> measures;  // in the spec's order
   // Mean return as last reported by training; NaN if unknown.
   double training_return = std::numeric_limits<double>::quiet_NaN();
-  std::string note = {};  // LoadedPolicy::note(), of evaluate_run()
+  std::string note = {};    // LoadedPolicy::note(), of evaluate_run()
+  std::string engine = {};  // EnvSpec::engine; "": Broadloom, or the task's own model
 };
 
 // The result of one episode.

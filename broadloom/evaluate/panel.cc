@@ -102,6 +102,29 @@ Overrides to_overrides(const Panel& panel) {
   return out;
 }
 
+namespace {
+
+// Refuses a row that is played in environments of another source, such as another robot's model,
+// since the panel leaves out options of the run.
+Status check_source(const Panel& panel, const PanelRow& row, const EnvSpec& spec,
+                    const Config& run) {
+  Overrides all = row.env_options;
+  for (const auto& option : run.env_options) {
+    const auto same = [&](const auto& own) { return own.first == option.first; };
+    if (std::none_of(row.env_options.begin(), row.env_options.end(), same)) all.push_back(option);
+  }
+  const Result<EnvSpec> whole = env_spec(panel.env_id, all);
+  if (!whole.ok() || whole.value().engine == spec.engine) return {};
+  if (whole.value().upstream == spec.upstream) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("the panel's row {} / {} is played in '{}' and not in '{}', since the panel "
+                      "leaves out options of the run, such as xml_file; set them in the panel's "
+                      "[env]",
+                      row.stratum, row.perturbation, spec.upstream, whole.value().upstream)};
+}
+
+}  // namespace
+
 Status check_panel_fits(const Panel& panel, const Config& run) {
   if (panel.env_id != run.env_id) {
     return {ErrorKind::kMismatch,
@@ -114,7 +137,10 @@ Status check_panel_fits(const Panel& panel, const Config& run) {
     const Result<EnvSpec> spec = env_spec(panel.env_id, row.env_options);
     if (!spec.ok()) return spec.status();
     const EnvSpec &a = spec.value(), &b = trained.value();
-    if (same_shape(a.observation, b.observation) && same_shape(a.action, b.action)) continue;
+    if (same_shape(a.observation, b.observation) && same_shape(a.action, b.action)) {
+      BROADLOOM_TRY(check_source(panel, row, a, run));
+      continue;
+    }
     return {ErrorKind::kMismatch,
             fmt::format("the panel's row {} / {} has observations {} and actions {}, but the run's "
                         "network has observations {} and actions {}; set the environment options "

@@ -77,6 +77,9 @@ Status check_co_computed(const PanelResult& first, const PanelResult& other) {
   if (first.binary_hash != other.binary_hash) {
     return differs("their programs have the hashes", first.binary_hash, other.binary_hash);
   }
+  if (first.engine != other.engine) {
+    return differs("they were played in", first.engine, other.engine);
+  }
   const bool same_bits = has_common_bits(first.isa) && has_common_bits(other.isa);
   if (first.isa != other.isa && !same_bits) {
     return differs("their instruction sets are", first.isa, other.isa);

@@ -113,15 +113,15 @@ Json episodes_json(const PanelResult& result, bool measures) {
 
 // The hash covers only what all versions record, so older records without measures stay valid.
 Json record_of(const PanelResult& result) {
+  Json out = {{"hash", panel_hash(result.panel)}, {"definition", definition_of(result.panel)}};
+  if (!result.engine.empty()) out["engine"] = result.engine;
   if (!result.failure.empty()) {
-    return {{"hash", panel_hash(result.panel)},
-            {"definition", definition_of(result.panel)},
-            {"failed", result.failure}};
+    out["failed"] = result.failure;
+    return out;
   }
-  return {{"hash", panel_hash(result.panel)},
-          {"definition", definition_of(result.panel)},
-          {"episodes_hash", hash_text(episodes_json(result, false).dump())},
-          {"rows", rows_json(result)}};
+  out["episodes_hash"] = hash_text(episodes_json(result, false).dump());
+  out["rows"] = rows_json(result);
+  return out;
 }
 
 // Reads what panel_result_json wrote. Other input gives another result, which the caller notices.
@@ -184,6 +184,7 @@ Result<PanelResult> result_of(const Json& json) {
   out.revision = program["revision"].text();
   out.binary_hash = program["binary_hash"].text();
   out.isa = program["isa"].text();
+  out.engine = json["panel"]["engine"].text();
   BROADLOOM_TRY(read_episodes(json["episodes"], out));
   return out;
 }

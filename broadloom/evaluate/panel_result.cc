@@ -1,6 +1,6 @@
 #include "broadloom/evaluate/panel_result.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -30,6 +30,18 @@ void describe_program(PanelResult& out) {
   out.revision = manifest.revision;
   out.binary_hash = program_hash();
   out.isa = manifest.isa;
+}
+
+// The rows' engines and models.
+Result<std::string> engines_of(const Panel& panel) {
+  std::vector<std::string> all;
+  for (const PanelRow& row : panel_rows(panel)) {
+    const Result<EnvSpec> spec = env_spec(panel.env_id, row.env_options);
+    if (!spec.ok()) return spec.status();
+    const std::string& engine = spec.value().engine;
+    if (std::find(all.begin(), all.end(), engine) == all.end()) all.push_back(engine);
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
 }
 
 bool is_whole(const std::vector<EvalEpisode>& row) {
@@ -99,6 +111,9 @@ Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int thr
   Result<EnvSpec> spec = env_spec(panel.env_id, panel.env);
   if (!spec.ok()) return spec.status();
   out.spec = spec.take();
+  Result<std::string> engine = engines_of(panel);
+  if (!engine.ok()) return engine.status();
+  out.engine = engine.take();
   Result<std::vector<std::vector<EvalEpisode>>> episodes =
       play_rows(panel, policy, threads, on_progress, should_stop);
   if (!episodes.ok()) return episodes.status();

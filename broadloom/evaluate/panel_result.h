@@ -19,6 +19,7 @@ struct PanelResult {
   std::string checkpoint, checkpoint_hash;  // file in the run's folder; hash of its bytes
   std::int64_t global_step = 0;             // of the checkpoint
   std::string version, revision, binary_hash, isa;  // of the program
+  std::string engine;  // EnvSpec::engine of its rows, each once; "": Broadloom, or the task's own
   // Why the panel has no scores: a number of its episodes is not finite. "": it has scores.
   std::string failure;
   std::string note;  // new bounds that the policy plays with (LoadedPolicy::note); not recorded

@@ -33,12 +33,14 @@ bool same_numbers(const Space& a, const Space& b) {
          a.frame_padding == b.frame_padding;
 }
 
-// Whether an environment of this id is registered with other spaces, or of another source, than a
-// policy was trained on. Bounds count too: they scale actions, and `start` numbers choices.
+// Whether an environment of this id is registered with other spaces, or of another source or
+// engine, than a policy was trained on. Bounds count too: they scale actions, and `start` numbers
+// choices.
 bool has_changed(const EnvSpec& trained, const Config& config) {
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
   return now.ok() &&
          (has_other_shapes(trained, now.value()) || trained.upstream != now.value().upstream ||
+          !same_engine(trained.engine, now.value().engine) ||
           !same_numbers(trained.observation, now.value().observation) ||
           !same_numbers(trained.action, now.value().action) ||
           !same_numbers(trained.critic_observation, now.value().critic_observation));
@@ -62,6 +64,12 @@ std::string change_note(const EnvSpec& trained, const EnvSpec& now) {
         "of now{}",
         trained.id, quoted_source(now), quoted_source(trained),
         is_version ? "" : ". To play in the other, register that one under this id");
+  }
+  if (!trained.engine.empty() && !same_engine(trained.engine, now.engine)) {
+    return fmt::format(
+        "{} is stepped by '{}' now, and was by '{}' when the policy was trained; it plays in that "
+        "of now",
+        trained.id, now.engine, trained.engine);
   }
   const auto note = [&](const char* what, const Space& then, const Space& today) -> std::string {
     const auto changed = [&](const std::string& got, const std::string& expected) {
@@ -189,7 +197,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::make(const Overrides& config
   if (!spec.empty()) {
     const Result<EnvSpec> described = parse_spec(spec);
     if (!described.ok()) return described.status();
-    BROADLOOM_TRY(describe_environment(described.value()));
+    BROADLOOM_TRY(describe_environment(described.value(), env_options_in(config)));
   }
   const Result<Config> record = resolve_record(config);
   if (!record.ok()) return record.status();

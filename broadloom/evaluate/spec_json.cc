@@ -206,6 +206,7 @@ std::string spec_json(const EnvSpec& spec) {
   out["names_success"] = spec.names_success;
   if (!spec.strata.empty()) out["strata"] = spec.strata;
   out["upstream"] = spec.upstream;
+  if (!spec.engine.empty()) out["engine"] = spec.engine;
   out["summary"] = spec.summary;
   return out.dump();
 }
@@ -235,6 +236,7 @@ Result<EnvSpec> parse_spec(const std::string& text) {
   spec.names_success = json["names_success"].boolean();
   for (const Json& name : json["strata"].elements()) spec.strata.push_back(name.text());
   spec.upstream = json["upstream"].text();
+  spec.engine = json["engine"].text();
   spec.summary = json["summary"].text();
   return spec;
 }

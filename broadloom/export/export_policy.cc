@@ -127,11 +127,11 @@ std::vector<std::string> notes_of(const Policy& policy, bool with_value, const P
                           "among its channels; before the first image of an episode there is {}.",
                           observation.frames, is_first ? "the same image" : "a black one"));
   }
-  if (!parity.played) {
+  if (!parity.unplayed.empty()) {
     notes.push_back(fmt::format(
-        "{} is not registered here, so the files were checked on observations drawn from its space "
-        "instead of states that the policy plays.",
-        policy.config.env_id));
+        "The files were checked on observations drawn from the space of {} instead of states that "
+        "the policy plays, since it cannot be made here: {}.",
+        policy.config.env_id, parity.unplayed));
   }
   if (policy.config.precision == "tf32") {
     notes.push_back(

@@ -10,7 +10,6 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/action_scale.h"
 #include "broadloom/env/random_action.h"
-#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/export/npz.h"
@@ -309,21 +308,22 @@ NpyArray array_of(const std::string& name, const std::string& dtype, std::vector
 namespace {
 
 // Observations that the policy meets, or draws of their space.
-Result<SeenRows> seen_rows(const Policy& policy, bool plays) {
-  if (!plays) return drawn(policy);
+Result<SeenRows> seen_rows(const Policy& policy, std::string& unplayed) {
   StateKeeper keeper(policy);
   const Result<std::vector<EvalEpisode>> played = play_episodes(
       policy,
       {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
-  if (!played.ok()) return played.status();
-  return keeper.all();
+  if (played.ok()) return keeper.all();
+  if (played.status().kind() != ErrorKind::kNotFound) return played.status();
+  unplayed = played.status().message();
+  return drawn(policy);
 }
 
 }  // namespace
 
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
-  const bool plays = !is_only_described(policy.config.env_id);
-  Result<SeenRows> seen = seen_rows(policy, plays);
+  std::string unplayed;
+  Result<SeenRows> seen = seen_rows(policy, unplayed);
   if (!seen.ok()) return seen.status();
   Observations& rows = seen.value().observations;
   std::vector<float>& states = seen.value().states;
@@ -332,12 +332,9 @@ Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
   PolicyOutputs found =
       policy_outputs(policy, rows, count, states.empty() ? nullptr : states.data());
   std::vector<double> masks = draw_masks(policy.network.shape(), found.outputs);
-  Parity parity{static_cast<int>(count),
-                plays,
-                as_shown(rows, count, policy.spec.observation),
-                std::move(masks),
-                std::move(before),
-                expected_of(policy, graph, found)};
+  Parity parity{
+      static_cast<int>(count), std::move(unplayed), as_shown(rows, count, policy.spec.observation),
+      std::move(masks),        std::move(before),   expected_of(policy, graph, found)};
   if (graph.state_size > 0) parity.expected[kNextStateName] = graph_states(states, count, graph);
   parity.difference = largest_difference(
       graph, parity.expected,

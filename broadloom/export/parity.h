@@ -18,7 +18,7 @@ inline constexpr double kMostDifference = 0.1;
 
 struct Parity {
   int rows = 0;
-  bool played = true;                // false: rows are drawn from the space
+  std::string unplayed;              // why rows are drawn from the space; "": they were played
   std::vector<double> observations;  // [rows, D] as the environment gives them
   std::vector<double> masks;         // [rows, M] drawn flags of valid actions, or empty
   std::vector<double> states;        // [rows, S] of a recurrent policy before these rows, or empty
@@ -30,11 +30,11 @@ struct Parity {
 };
 
 // Plays the first 64 steps of four episodes and keeps at most 32 of their states, fewer for large
-// images. If only the environment's spaces are known, draws 32 observations instead, uniform within
-// bounds of size below 1,000, else in [-1, 1]. The states of a recurrent policy are those that it
-// has there; with drawn rows, those after all rows before. graph: of the policy. Errors: those of
-// the environment; kNumeric if outputs are not finite, or differ from the graph's by more than
-// kMostDifference.
+// images. If the environment is not known here or lacks a file, draws 32 observations instead,
+// uniform within bounds of size below 1,000, else in [-1, 1]. The states of a recurrent policy are
+// those that it has there; with drawn rows, those after all rows before. graph: of the policy.
+// Errors: those of the environment; kNumeric if outputs are not finite, or differ from the graph's
+// by more than kMostDifference.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
 // The .npz file with "observation", "action_mask" and "state" if there are such inputs, the outputs

@@ -140,6 +140,12 @@ Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes) {
   return out;
 }
 
+Json engine_changes_json(const std::vector<Manifest::EngineChange>& changes) {
+  Json out = Json::array();
+  for (const auto& [step, engine] : changes) out.push_back({{"step", step}, {"engine", engine}});
+  return out;
+}
+
 std::string manifest_json(const Manifest& m) {
   Json json;
   json["format"] = 1;
@@ -168,8 +174,18 @@ std::string manifest_json(const Manifest& m) {
   if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
   if (!m.upstream.empty()) json["upstream"] = m.upstream;
   if (!m.engine.empty()) json["engine"] = m.engine;
+  if (!m.engine_changes.empty()) json["engine_changes"] = engine_changes_json(m.engine_changes);
   if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
   return json.dump(2) + "\n";
+}
+
+bool same_engine(const std::string& a, const std::string& b) {
+  const auto without_folder = [](const std::string& engine) {
+    const std::size_t end = engine.rfind('/'), model = engine.rfind(", ", end);
+    if (end == std::string::npos || model == std::string::npos) return engine;
+    return engine.substr(0, model + 2) + engine.substr(end + 1);
+  };
+  return without_folder(a) == without_folder(b);
 }
 
 Result<Manifest> read_manifest(const std::string& path) {
@@ -210,6 +226,9 @@ Result<Manifest> read_manifest(const std::string& path) {
               json["plugin"]["hash"].text()};
   m.upstream = json["upstream"].text();
   m.engine = json["engine"].text();
+  for (const Json& change : json["engine_changes"].elements()) {
+    m.engine_changes.push_back({change["step"].integer<std::int64_t>(), change["engine"].text()});
+  }
   m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   if (json.contains("teacher")) m.teacher = policy_source_of(json["teacher"]);

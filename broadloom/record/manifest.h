@@ -41,7 +41,16 @@ struct Manifest {
   VecEnvTraits simulator;                   // limits of the environments
   EnvPlugin plugin;                         // that made the environments; empty: none
   std::string upstream;                     // EnvSpec::upstream; "": the library's, or not said
-  std::string engine;                       // EnvSpec::engine; "": Broadloom
+  std::string engine;                       // EnvSpec::engine at the start; "": Broadloom
+  // A resume on another engine or model: from this environment step.
+  struct EngineChange {
+    std::int64_t step = 0;
+    std::string engine;
+  };
+  std::vector<EngineChange> engine_changes;
+  const std::string& last_engine() const {
+    return engine_changes.empty() ? engine : engine_changes.back().engine;
+  }
   // Environment steps at which a resume began new episodes because the simulator does not save its
   // state.
   std::vector<std::int64_t> new_episodes_at;
@@ -70,12 +79,17 @@ std::string manifest_json(const Manifest& manifest);
 // Reads a manifest; kNotFound, kIo or kCorrupt.
 Result<Manifest> read_manifest(const std::string& path);
 
+// Whether two texts of EnvSpec::engine name one engine and model. Older records have the path of
+// the model's file.
+bool same_engine(const std::string& a, const std::string& b);
+
 // JSON objects of manifest and ledger, and the inverse.
 Json policy_source_json(const PolicySource& source);
 PolicySource policy_source_of(const Json& json);
 Json simulator_json(const VecEnvTraits& simulator);
 Json plugin_json(const EnvPlugin& plugin);
 Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes);
+Json engine_changes_json(const std::vector<Manifest::EngineChange>& changes);
 
 // EnvSpec::upstream without the versions of packages and the addresses of objects: two installs or
 // processes name one source of environments alike.

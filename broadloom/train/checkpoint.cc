@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "broadloom/config/keys.h"
-#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
-#include "broadloom/evaluate/spec_json.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
 
@@ -104,13 +102,11 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   if (trainer.teacher() != nullptr) metadata[kTeacherKey] = trainer.teacher()->hash();
   add_observations(trainer.config(), trainer.spec(), metadata);
   // Other processes may not know the environment, and can still read the policy.
-  if (const Config& config = trainer.config(); !is_built_in(config.env_id)) {
-    const Result<EnvSpec> spec = own_spec(config.env_id, config.env_options);
-    if (!spec.ok()) return spec.status();
-    metadata[kSpecKey] = spec_json(spec.value());
-  }
-  for (const auto& [key, text] : to_overrides(trainer.config()))
-    metadata[kConfigPrefix + key] = text;
+  const Config& config = trainer.config();
+  if (!trainer.description().ok()) return trainer.description().status();
+  if (const std::string& text = trainer.description().value(); !text.empty())
+    metadata[kSpecKey] = text;
+  for (const auto& [key, text] : to_overrides(config)) metadata[kConfigPrefix + key] = text;
   std::vector<TensorRef> tensors = trainer.state();
   for (const TensorRef& tensor : trainer.report_state()) tensors.push_back(tensor);
   for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);

@@ -98,6 +98,9 @@ void add_task(const RolloutContract& contract, Json& out) {
   if (!contract.terrain.empty()) out["terrain"] = contract.terrain;
   if (!contract.upstream.empty()) out["upstream"] = contract.upstream;
   if (!contract.engine.empty()) out["engine"] = contract.engine;
+  if (!contract.engine_changes.empty()) {
+    out["engine_changes"] = engine_changes_json(contract.engine_changes);
+  }
 }
 
 // The contract without the machine's part: threads and memory.
@@ -328,6 +331,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, const std::string&
   Result<RolloutContract> contract = make_contract(config.value(), threads, ranks);
   if (!contract.ok()) return contract.status();
   contract.value().engine = manifest.value().engine;  // the model's file may be another one by now
+  contract.value().engine_changes = manifest.value().engine_changes;
   contract.value().upstream = manifest.value().upstream;
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();

@@ -72,6 +72,11 @@ bool is_compared(std::string_view name) {
          !is_interval_of_mean(name);
 }
 
+// The engine that steps environments may cause other results, as the program may.
+bool is_engine(const Part& part, const std::string& key) {
+  return std::string_view(part.name) == "contract" && (key == "engine" || key == "engine_changes");
+}
+
 // Records gained the task's description later, and environments may have gained it after the run. A
 // side without it does not contradict the other. A source of another version is the same source.
 FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const Json& b) {
@@ -82,6 +87,7 @@ FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const
   }
   const bool is_task_key = std::string_view(part.name) == "contract" &&
                            std::find(kTaskKeys.begin(), kTaskKeys.end(), key) != kTaskKeys.end();
+  if (is_engine(part, key)) return FieldRule::kNoted;
   return is_task_key && !(a.contains(key) && b.contains(key)) ? FieldRule::kNoted : part.rule;
 }
 
@@ -169,6 +175,8 @@ void compare_part(const Part& part, const Json& a, const Json& b,
     if (!is_compared(name)) continue;
     const FieldRule rule = rule_of(part, key, first, second);
     out.push_back(compare(name, rule, first[key], second[key]));
+    if (key == "engine" && same_engine(first[key].text(), second[key].text()))
+      out.back().agrees = true;
   }
 }
 

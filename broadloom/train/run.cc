@@ -295,15 +295,18 @@ Status record_plugin(StartedRun& run, const Trainer& trainer, const RunHooks& ho
 
 // Notes a changed engine or model in the manifest. True if it changed.
 bool note_engine(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
-  const std::string &before = run.manifest.engine, &now = trainer.spec().engine;
-  if (before.empty() || before == now) return false;  // empty: not recorded
+  const std::string before = run.manifest.last_engine(), now = trainer.spec().engine;
+  if (before.empty() || same_engine(before, now)) return false;  // empty: not recorded
   if (hooks.on_note) {
     hooks.on_note(fmt::format(
-        "{} is stepped by '{}', but was stepped by '{}' when the run began: the run continues, "
-        "perhaps with other results; its manifest notes this",
+        "{} is stepped by '{}', but was stepped by '{}' before: the run continues, perhaps with "
+        "other results; its record notes this",
         run.config.env_id, now, before));
   }
-  run.manifest.engine = now;
+  std::vector<Manifest::EngineChange>& changes = run.manifest.engine_changes;
+  const std::int64_t step = trainer.report().global_step;
+  if (!changes.empty() && changes.back().step == step) changes.pop_back();  // it did not train
+  if (!same_engine(run.manifest.last_engine(), now)) changes.push_back({step, now});
   return true;
 }
 
@@ -472,7 +475,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (trains && !machine.empty()) run.value().manifest.config = to_overrides(run.value().config);
   bool changed = stop_changed || (trains && (longer || !machine.empty()));
   if (trains && note_device(run.value(), *trainer.value())) changed = true;
-  if (trains && note_engine(run.value(), *trainer.value(), hooks)) changed = true;
+  const bool other_engine = trains && note_engine(run.value(), *trainer.value(), hooks);
+  changed = changed || other_engine;
   if (!complete && note_bits(run.value(), hooks)) changed = true;
   if (trains && teacher.value()) {
     // The folder may be older than its copy, or the copy damaged. A failure must not leave a
@@ -490,7 +494,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {
     const std::string changes = note_on_changes(checkpoint.value(), run.value().config);
-    if (!changes.empty() && hooks.on_note) hooks.on_note(changes);
+    if (!changes.empty() && !other_engine && hooks.on_note) hooks.on_note(changes);
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {

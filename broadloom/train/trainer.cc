@@ -8,7 +8,9 @@
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/available_cores.h"
 #include "broadloom/env/simulator_call.h"
+#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/spec_json.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/rollout/explained_variance.h"
@@ -77,6 +79,13 @@ std::optional<ObsNormalizer> normalizer_of(const Config& config, const Space& sp
                      normaliser_eps(config));
   made.leave_out(space.groups);
   return made;
+}
+
+// A file of the environment may change or go while the trainer trains.
+Result<std::string> described(const Config& config) {
+  const Result<EnvSpec> spec = own_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  return needs_description(spec.value()) ? spec_json(spec.value()) : std::string();
 }
 
 }  // namespace
@@ -154,6 +163,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
       hasher_(config.hashes ? std::make_optional<BlockHasher>(block_, threads) : std::nullopt),
+      description_(described(config)),
       trained_steps_(config.trained_steps()),
       schedule_steps_(config.schedule_steps()),
       learning_rate_(learning_rate_schedule(config)) {
@@ -383,9 +393,8 @@ void Trainer::report_update() {
   const Algorithm& algorithm = backend_->algorithm();
   report_.epochs = algorithm.epochs();
   report_.update.clear();
-  algorithm.visit_numbers([this](const NumberInfo& info, double value) {
-    report_.update.push_back({info, value});
-  });
+  algorithm.visit_numbers(
+      [this](const NumberInfo& info, double value) { report_.update.push_back({info, value}); });
 }
 
 void Trainer::report_clock() {

@@ -175,6 +175,8 @@ class Trainer {
   const Config& config() const { return config_; }
   const ActorCritic& network() const { return network_; }
   const EnvSpec& spec() const { return envs_->spec(); }
+  // spec_json() of own_spec() as the trainer was made, if it needs_description(); else "".
+  const Result<std::string>& description() const { return description_; }
   VecEnvTraits simulator() const { return envs_->traits(); }
   // The training device, or null for the CPU.
   const Device* device() const { return backend_->device(); }
@@ -291,6 +293,7 @@ class Trainer {
   std::unique_ptr<Backend> backend_;  // collects and learns; declared after everything it uses
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;
+  Result<std::string> description_;
   RunClock clock_;
   std::int64_t trained_steps_;
   std::int64_t schedule_steps_;       // steps over which schedules go

@@ -61,10 +61,10 @@ class RunPolicy {
     std::string described;
     if (policy_->changed_spec() != nullptr) {
       described = spec_json(*policy_->changed_spec());
-    } else if (!is_built_in(config.env_id)) {
+    } else {
       const Result<EnvSpec> own = own_spec(config.env_id, config.env_options);
       if (!own.ok()) raise(own.status());
-      described = spec_json(own.value());
+      if (needs_description(own.value())) described = spec_json(own.value());
     }
     for (const TensorRef& tensor : policy_->state())
       tensors[nb::cast(tensor.name)] = nb::bytes(tensor.data, tensor.bytes());

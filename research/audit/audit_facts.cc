@@ -250,8 +250,10 @@ Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const L
   facts.lr_schedule = config.lr_schedule;
   facts.truncation_mode = config.truncation_mode;
   facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
-  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
+  facts.one_step = spec.value().max_episode_steps == 1;
   for (const ContextRange& range : spec.value().context) facts.context.push_back(range.name);
   const Budget budget = budget_of(config);
   facts.steps_lost = budget.steps_lost;

@@ -14,15 +14,15 @@ using Numbers = AuditNumbers;
 
 // Checks of noisy numbers judge the median of the iterations; checks of faults that must never
 // occur judge the worst one.
-template <double Numbers::*Field>
+template <double Numbers::* Field>
 double median(const Evidence& evidence) {
   return median_of(evidence.iterations, [](const Numbers& n) { return n.*Field; });
 }
-template <double Numbers::*Field>
+template <double Numbers::* Field>
 double largest(const Evidence& evidence) {
   return largest_of(evidence.iterations, [](const Numbers& n) { return n.*Field; });
 }
-template <double RunFacts::*Field>
+template <double RunFacts::* Field>
 double fact(const Evidence& evidence) {
   return evidence.facts.*Field;
 }
@@ -31,6 +31,10 @@ double fact(const Evidence& evidence) {
 double synchronised(const Evidence& evidence) {
   if (evidence.facts.num_steps >= evidence.facts.episode_length) return kNone;
   return median<&Numbers::phase_concentration>(evidence);
+}
+
+double short_episodes(const Evidence& evidence) {
+  return evidence.facts.one_step ? kNone : evidence.facts.episode_length;
 }
 
 double one_family(const Evidence& evidence) {
@@ -68,6 +72,17 @@ constexpr AuditCheck kChecks[] = {
      "{limit:g}).",
      "A block of {T} steps sees one phase of all {N} episodes at a time. Set stagger_starts = "
      "true."},
+    {"first_step_ends",
+     short_episodes,
+     Bad::kBelow,
+     {.warning = 1.5},
+     "The last episodes have a mean of {value:.2f} steps (limit {limit:g}): most end at their "
+     "first step.",
+     "Nothing that the policy does can change that. Check what ends an episode (`broadloom env "
+     "show` "
+     "lists it), and where it begins. Ignore this for a task of one step, such as a bandit, or set "
+     "max_episode_steps = 1.",
+     "The last episodes have a mean of {value:.2f} steps (limit {limit:g})."},
     {"duplicate_environments",
      median<&Numbers::duplicate_columns>,
      Bad::kAbove,

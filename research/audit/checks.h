@@ -23,6 +23,7 @@ struct RunFacts {
   std::string lr_schedule = "constant", truncation_mode = "bootstrap";
   bool bootstraps = true;         // at truncations
   double episode_length = kNone;  // mean length of the last episodes, in steps
+  bool one_step = false;          // by its time limit, an episode has one step
 
   double same_starts = kNone;          // share of families that begin as another one does
   double evaluation_starts = kNone;    // share of evaluation episodes that begin as a family does

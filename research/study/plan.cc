@@ -76,6 +76,7 @@ Overrides defining_keys(const StudyCell& cell) {
     return is_idle || !defines(entry, kDefaults);
   });
   replace_teacher(cell, keys);
+  if (!cell.engine.empty()) keys.emplace_back("engine", cell.engine);
   return keys;
 }
 
@@ -347,6 +348,9 @@ class Planner {
     cell.note = note.value();
     const Status valid = check_config(cell.config);
     if (!valid.ok()) return failure(valid);
+    const Result<EnvSpec> spec = env_spec(cell.config.env_id, cell.config.env_options);
+    if (!spec.ok()) return failure(spec.status());
+    cell.engine = spec.value().engine;
     const Status has_teacher = add_teacher(cell);
     if (!has_teacher.ok()) return failure(has_teacher);
     cell.config.seed = 0;

@@ -22,6 +22,7 @@ struct StudyCell {
   // Read once, for all runs; nullopt: the algorithm has none.
   std::optional<TeacherFile> teacher = {};
   Overrides teacher_hashes = {};  // of its policy
+  std::string engine = {};        // EnvSpec::engine; "": Broadloom, or the task's own model
 
   // Counts whole blocks only, as the trainer does.
   std::int64_t environment_steps() const { return config.trained_steps(); }

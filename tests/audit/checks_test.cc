@@ -74,6 +74,10 @@ const std::vector<Fault>& faults() {
        Severity::kWarning,
        [](N& n, F&) { n.phase_concentration = 1.0; },
        {"probability 1.00", "limit 0.25", "all 1024 episodes", "stagger_starts = true"}},
+      {"first_step_ends",
+       Severity::kWarning,
+       [](N&, F& f) { f.episode_length = 1.0; },
+       {"mean of 1.00 steps", "limit 1.5", "max_episode_steps = 1"}},
       {"duplicate_environments",
        Severity::kWarning,
        [](N& n, F&) { n.duplicate_columns = 0.2; },
@@ -300,7 +304,7 @@ TEST(AuditChecks, DescribeAFineRunCorrectly) {
 // A value is printed with more digits if it would otherwise equal its limit.
 TEST(AuditChecks, PrintEnoughDigitsToSeparateAValueFromItsLimit) {
   const RunFacts facts = healthy_facts();
-  const auto shown = [&](const char* check, double AuditNumbers::*field, double value) {
+  const auto shown = [&](const char* check, double AuditNumbers::* field, double value) {
     AuditNumbers numbers = healthy();
     numbers.*field = value;
     return sentence_of(check, numbers, facts);

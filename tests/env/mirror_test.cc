@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/tasks/registry.h"
 #include "tests/env/rollout.h"
 
@@ -65,6 +67,52 @@ TEST(Mirror, ThatIsWrongIsFoundInPlay) {
   expect_found("Pendulum-v1", "+0 -1 -2", "+0", "x action");
   expect_found("Pendulum-v1", "+1 +0 +2", "+0", "number");
   expect_found("Acrobot-v1", "+0 -1 +2 -3 -4 +5", "+2 +1 +0", "x action");
+}
+
+// The parts that check_vec_env() could not check.
+std::string unchecked(const MakeVecEnv& make) {
+  std::string out;
+  for (const ConformanceReport::Check& check : check_vec_env(make).checks) {
+    EXPECT_EQ(check.findings, std::vector<std::string>{}) << check.name;
+    out += check.unchecked;
+  }
+  return out;
+}
+
+// Pendulum without its speed: a number that is always 0 has no sign to see, and without it nothing
+// goes with the sine.
+class Still final : public ForwardingVecEnv {
+ public:
+  using ForwardingVecEnv::ForwardingVecEnv;
+  void observe(int begin, int end, ObservationRows rows) const override {
+    ForwardingVecEnv::observe(begin, end, rows);
+    stop(end - begin, rows.floats());
+  }
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(ForwardingVecEnv::step(begin, end, rows));
+    stop(end - begin, rows.observations.floats());
+    for (int k = 0; k < end - begin; ++k) {
+      const bool ended = (rows.terminated[k] | rows.truncated[k]) != 0;
+      if (ended) stop(1, rows.final_observations.floats() + 3 * k);
+    }
+    return {};
+  }
+
+ private:
+  static void stop(int count, float* rows) {
+    for (int i = 0; i < count; ++i) rows[3 * i + 2] = 0.0f;
+  }
+};
+
+TEST(Mirror, SignsThatPlayDoesNotShowAreNamed) {
+  const auto pendulum = [](const VecEnvOptions& options) {
+    return make_vec_env("Pendulum-v1", {}, options);
+  };
+  EXPECT_EQ(unchecked(pendulum), "");
+  EXPECT_EQ(unchecked([&](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+              return std::unique_ptr<VecEnv>(std::make_unique<Still>(pendulum(options).take()));
+            }),
+            "signs of the policy's observation's numbers 1, 2, which play does not show");
 }
 
 TEST(Mirror, IsOfVisibleNumbersAndOfEachFrame) {

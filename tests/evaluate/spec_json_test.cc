@@ -121,7 +121,7 @@ TEST(DescribedEnvironment, IsKnownButNotMadeUntilItIsRegistered) {
   spec.strata.clear();
   ASSERT_FALSE(env_spec(spec.id, {}).ok());
   ASSERT_TRUE(describe_environment(spec).ok());
-  EXPECT_TRUE(is_only_described(spec.id));
+  EXPECT_TRUE(needs_description(spec));
   EXPECT_EQ(env_spec(spec.id, {}).value().action.high, spec.action.high);
   EXPECT_FALSE(is_built_in(spec.id));
   for (const EnvSpec& listed : list_envs()) EXPECT_NE(listed.id, spec.id);
@@ -138,8 +138,35 @@ TEST(DescribedEnvironment, IsKnownButNotMadeUntilItIsRegistered) {
                 return Result<std::unique_ptr<VecEnv>>(invalid("makes none"));
               })).ok());
   ASSERT_TRUE(describe_environment(spec).ok());
-  EXPECT_FALSE(is_only_described(spec.id));
   EXPECT_EQ(env_spec(spec.id, {}).value().max_episode_steps, 7);
+}
+
+// The environment is registered, but needs a file that is not here.
+TEST(DescribedEnvironment, StandsInWhereAFileIsMissing) {
+  EnvSpec spec = valve("FiledValve-v0");
+  spec.strata.clear();
+  const auto absent = [](const Overrides& options) -> Result<EnvSpec> {
+    const bool is_file = !options.empty();
+    return Status(is_file ? ErrorKind::kNotFound : ErrorKind::kInvalidConfig, "no file");
+  };
+  EnvEntry entry = simulator_entry(spec, [](const VecEnvOptions&) {
+    return Result<std::unique_ptr<VecEnv>>(Status(ErrorKind::kNotFound, "no file"));
+  });
+  entry.make_spec = absent;
+  ASSERT_TRUE(register_environment(entry).ok());
+  const Overrides one = {{"file", "one"}, {"size", "2"}}, other = {{"file", "other"}};
+  EXPECT_FALSE(env_spec(spec.id, one).ok());
+  spec.max_episode_steps = 7;
+  spec.engine = "MuJoCo 4.0.0, one 12ab";
+  ASSERT_TRUE(describe_environment(parse_spec(spec_json(spec)).value(), one).ok());
+  EXPECT_EQ(env_spec(spec.id, {one[1], one[0]}).value().max_episode_steps, 7);
+  EXPECT_EQ(own_spec(spec.id, one).value().engine, spec.engine);
+  EXPECT_FALSE(env_spec(spec.id, other).ok()) << "that is another environment";
+  ASSERT_TRUE(describe_environment(spec).ok());
+  EXPECT_EQ(env_spec(spec.id, {}).status().kind(), ErrorKind::kInvalidConfig)
+      << "only a missing file is stood in for";
+  const Status made = make_vec_env(spec.id, one, {.num_envs = 1}).status();
+  EXPECT_EQ(made.message(), "no file");
 }
 
 TEST(DescribedEnvironment, OfAPythonPackageNamesTheProgramThatOpensIt) {

@@ -50,11 +50,11 @@ class QuadrupedRobots : public InFolder {
 };
 
 // Observations of policy and critic, and rewards, of twenty steps.
-std::vector<float> played(Result<std::unique_ptr<VecEnv>> envs) {
+std::vector<float> played(Result<std::unique_ptr<VecEnv>> envs, float all_actions = 0.1f) {
   EXPECT_TRUE(envs.ok()) << envs.status().message();
   std::vector<float> all;
   if (!envs.ok()) return all;
-  std::vector<float> action(12, 0.1f), seen(48), last(48), critic(123), last_critic(123);
+  std::vector<float> action(12, all_actions), seen(48), last(48), critic(123), last_critic(123);
   float reward = 0.0f;
   std::uint8_t terminated = 0, truncated = 0;
   for (int t = 0; t < 20; ++t) {
@@ -98,7 +98,7 @@ TEST_F(QuadrupedRobots, MayHaveAnyNames) {
       "objname='FR_hip'/></sensor></mujoco>";
   EXPECT_EQ(played(made(robot({{"</mujoco>", own}}))), built_in());
   const std::string floor =
-      "<worldbody><geom name='floor' type='plane' size='1 1 1' pos='0 0 -9'/>";
+      "<worldbody><geom name='floor' type='plane' size='1 1 1' contype='0' conaffinity='0'/>";
   EXPECT_TRUE(made(robot({{"<worldbody>", floor}})).ok());
 }
 
@@ -150,6 +150,95 @@ TEST_F(QuadrupedRobots, AreRefusedWithNames) {
        "joint 'FL_calf_joint' is not a hinge");
   says(refusal({{"<position name=\"RR_calf\" class=\"knee\"", "<motor name=\"RR_calf\""}}),
        "actuator 'RR_calf' is not a position servo");
+}
+
+// With actions of 0 the targets stay home, so no actuator may have a past elsewhere.
+TEST_F(QuadrupedRobots, BeginAtHomeWhateverActuatorsRemember) {
+  const std::vector<float> expected = played(made(robot({})), 0.0f);
+  const auto remembering = [&](const std::string& more) {
+    return played(made(robot({{"<position kp=\"35\"", "<position kp=\"35\" " + more}})), 0.0f);
+  };
+  EXPECT_EQ(remembering("timeconst=\"0.1\""), expected);
+  EXPECT_EQ(remembering("delay=\"0.012\" nsample=\"5\""), expected);
+  const std::string filter =
+      "<general gainprm=\"35\" biastype=\"affine\" biasprm=\"0 -35\" dyntype=\"filter\" "
+      "dynprm=\"0.1\" forcerange=\"-23.7 23.7\"/>";
+  EXPECT_EQ(played(made(robot({{"<position kp=\"35\"[^>]*>", filter},
+                               {"<position forcerange", "<general forcerange"},
+                               {"<position name", "<general name"}})),
+                   0.0f),
+            expected);
+  EXPECT_NE(played(made(robot({{"<position kp=\"35\"", "<position kp=\"35\" timeconst=\"1\""}}))),
+            played(made(robot({}))))
+      << "other targets are filtered";
+}
+
+TEST_F(QuadrupedRobots, AreRefusedWhereTargetsAreNotAngles) {
+  const auto says = [](const std::string& message, const std::string& words) {
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  const std::string knee = "<position name=\"RR_calf\" class=\"knee\"";
+  says(refusal({{knee, knee + " gear=\"3\""}}),
+       "actuator 'RR_calf': got gear 3, so joint 'RR_calf_joint' would go to its target / 3");
+  const std::string servo = "<general name=\"RR_calf\" class=\"knee\" biastype=\"affine\" ";
+  says(refusal({{knee, servo + "gainprm=\"35\" biasprm=\"0 -30\""}}),
+       "actuator 'RR_calf': got a force of 35 x target -30 x angle +0");
+  says(refusal({{knee, servo + "gainprm=\"35\" biasprm=\"2 -35\""}}), "x angle +2");
+  says(refusal({{knee, servo + "gainprm=\"35\" biasprm=\"0 -35\" dyntype=\"integrator\""}}),
+       "actuator 'RR_calf' does not follow its control as a target");
+  says(refusal({{knee, "<position name=\"RR_calf\" ctrlrange=\"-1 1\" inheritrange=\"0\""}}),
+       "actuator 'RR_calf': got ctrlrange -1 to 1, but its joint is at -1.8 in the pose 'home'");
+  EXPECT_EQ(refusal({{knee, servo + "gainprm=\"35\" biasprm=\"0 -35\""}}), "");
+}
+
+TEST_F(QuadrupedRobots, AreRefusedWhereEachEpisodeWouldEndAtItsFirstStep) {
+  const auto says = [](const std::string& message, const std::string& words) {
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  const std::string home = "qpos=\"0 0 0.278  1 0 0 0";
+  says(refusal({{home, "qpos=\"0 0 0.278  0 1 0 0"}}),
+       "fall_tilt: got 90, but the site 'imu' leans 180 degrees in the pose 'home'");
+  const std::string lean = "qpos=\"0 0 0.278  0.965926 0.258819 0 0";  // 30 degrees
+  says(refusal({{home, lean}}, {{"fall_tilt", "20"}}),
+       "fall_tilt: got 20, but the site 'imu' leans 30 degrees");
+  EXPECT_EQ(refusal({{home, lean}}, {{"fall_tilt", "40"}}), "");
+  const std::string imu = "<site name=\"imu\" pos=\"-0.01592 -0.06659 -0.00617\" group=\"5\"/>";
+  const std::string foot = "<site name=\"FL\" class=\"foot\" pos=\"0 0 -0.213\"/>";
+  says(refusal({{imu, ""}, {foot, foot + "<site name=\"imu\"/>"}}),
+       "site 'imu' is on body 'FL_calf', which moves against the trunk; expected it on body "
+       "'trunk'");
+  EXPECT_EQ(refusal({{imu, "<body name=\"board\">" + imu + "</body>"}}), "")
+      << "a body without joints is a part of the trunk";
+}
+
+TEST_F(QuadrupedRobots, HaveNoSecondGround) {
+  for (const std::string ground : {"<geom name='own' type='plane' size='0 0 1'/>",
+                                   "<geom name='own' type='hfield' hfield='own'/>"}) {
+    const std::string field =
+        "<asset><hfield name='own' nrow='3' ncol='3' size='1 1 1 .1'/></asset><worldbody>";
+    const std::string message = refusal({{"<worldbody>", field + ground}});
+    EXPECT_NE(message.find("geom 'own' is a second ground; expected none"), std::string::npos)
+        << message;
+  }
+}
+
+TEST_F(QuadrupedRobots, MayHaveFeetOfAnyName) {
+  const std::string odd = "l&amp;e'f&lt;t";
+  EXPECT_EQ(played(made(robot({{"name=\"FL\"", "name=\"" + odd + "\""}}),
+                        {{"feet", "FR,l&e'f<t,RR,RL"}})),
+            built_in());
+}
+
+// Records name the file, wherever it lies.
+TEST_F(QuadrupedRobots, AreNamedInTheSpec) {
+  const auto spec_of = [](const Result<std::unique_ptr<VecEnv>>& envs) {
+    return envs.value()->spec();
+  };
+  const EnvSpec spec = spec_of(made(robot({})));
+  EXPECT_EQ(spec.upstream, "MuJoCo Playground 0.2.0 go1/joystick.py, on robot.xml");
+  EXPECT_EQ(env_spec(kRobot, {}).value().upstream,
+            "MuJoCo Playground 0.2.0 go1/joystick.py, on a model without meshes");
+  EXPECT_NE(spec.engine.find(", robot.xml "), std::string::npos) << spec.engine;
 }
 
 // A model without a scene.

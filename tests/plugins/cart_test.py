@@ -301,7 +301,7 @@ class Cart(unittest.TestCase):
                 )
         # The checkpoint describes the spaces, which is enough for these; they load nothing.
         exported = self.run_it("export", "runs/a", "--out", "x.npz", path="")
-        self.assertIn("is not registered here", exported.stdout + exported.stderr)
+        self.assertIn("since it cannot be made here: ", exported.stdout + exported.stderr)
         begun = self.run_it("train", "--init", "runs/a", "--out", "i", path="", codes=(6,))
         self.assertIn("does not fit this run (CartPole-v1)", begun.stderr)
         for words in (

@@ -1,11 +1,13 @@
 // Checks a robot's model and looks up the parts that the quadruped needs.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bridges/mujoco/limbs.h"
@@ -54,9 +56,66 @@ Status check_actuator(const Model& model, int a) {
     return invalid(fmt::format("{} drives {}; expected {}: actuators in the joints' order",
                                actuator, named(model, "joint", mjOBJ_JOINT, driven), expected));
   }
-  if (m.actuator_biastype[a] == mjBIAS_AFFINE && m.actuator_biasprm[mjNBIAS * a + 1] < 0.0)
+  const double kp = m.actuator_gainprm[mjNGAIN * a];
+  const double* bias = m.actuator_biasprm + mjNBIAS * a;
+  const bool is_servo = m.actuator_gaintype[a] == mjGAIN_FIXED &&
+                        m.actuator_biastype[a] == mjBIAS_AFFINE && bias[1] < 0.0;
+  if (!is_servo)
+    return invalid(actuator + " is not a position servo; expected <position> with kp above 0");
+  if (bias[0] != 0.0 || kp != -bias[1]) {
+    return invalid(fmt::format(
+        "{}: got a force of {} x target {:+} x angle {:+}, which is not 0 at its target; expected "
+        "equal factors and no constant, as <position kp=\"{}\"> has them",
+        actuator, kp, bias[1], bias[0], -bias[1]));
+  }
+  const double gear = m.actuator_gear[6 * m.actuator_outadr[a]];
+  if (gear != 1.0) {
+    return invalid(fmt::format(
+        "{}: got gear {}, so {} would go to its target / {}; expected gear 1, with kp, kv and "
+        "forcerange at the joint: kp and kv times {}, forcerange times {}",
+        actuator, gear, expected, gear, gear * gear, std::fabs(gear)));
+  }
+  const int dynamics = m.actuator_dyntype[a];
+  if (dynamics == mjDYN_NONE || dynamics == mjDYN_FILTER || dynamics == mjDYN_FILTEREXACT)
     return {};
-  return invalid(actuator + " is not a position servo; expected <position> with kp above 0");
+  return invalid(actuator +
+                 " does not follow its control as a target (its dyntype is neither none nor a "
+                 "filter); expected <position>, with or without timeconst");
+}
+
+// MuJoCo limits targets, so an actuator would push the robot out of a pose beyond their range.
+Status check_targets(const Model& model, const double* home) {
+  constexpr double kSame = 1e-6;  // rad; ranges may be given in degrees
+  const mjModel& m = model.get();
+  for (int a = 0; a < m.nu; ++a) {
+    for (const auto& [is_limited, range, name] :
+         {std::tuple{m.actuator_ctrllimited[a], m.actuator_ctrlrange + 2 * a, "ctrlrange"},
+          std::tuple{m.actuator_actlimited[a], m.actuator_actrange + 2 * a, "actrange"}}) {
+      if (!is_limited || (home[a] >= range[0] - kSame && home[a] <= range[1] + kSame)) continue;
+      return invalid(fmt::format(
+          "{}: got {} {:.4g} to {:.4g}, but its joint is at {:.4g} in the pose 'home'; expected a "
+          "range around that. Set it with inheritrange=\"1\", or change 'home'",
+          named(model, "actuator", mjOBJ_ACTUATOR, a), name, range[0], range[1], home[a]));
+    }
+  }
+  return {};
+}
+
+// Feet would touch a second ground, which terrain, heights and contacts know nothing of.
+Status check_ground(const Model& model) {
+  const mjModel& m = model.get();
+  const int own = model.find(mjOBJ_GEOM, scene_name("floor"));
+  for (int g = 0; g < m.ngeom; ++g) {
+    const bool is_ground = m.geom_type[g] == mjGEOM_PLANE || m.geom_type[g] == mjGEOM_HFIELD;
+    const bool stays = m.body_weldid[m.geom_bodyid[g]] == 0;
+    const bool touches = m.geom_contype[g] != 0 || m.geom_conaffinity[g] != 0;
+    if (g == own || !is_ground || !stays || !touches) continue;
+    return invalid(named(model, "geom", mjOBJ_GEOM, g) +
+                   " is a second ground; expected none, since the environment adds it. Take it "
+                   "out (name the robot's own file, not a scene's), or set its contype and "
+                   "conaffinity to 0");
+  }
+  return {};
 }
 
 // Whether the robot has its IMU in the middle and four legs of three joints in the order front
@@ -163,9 +222,11 @@ Status Quadruped::bind(const Model& model) {
   mass_ = m.body_subtreemass[kTrunk];
   const double* home = m.key_qpos + home_ * m.nq + kRootPositions;
   rewards_.home.assign(home, home + sizes_.joints);
+  BROADLOOM_TRY(check_targets(model, home));
+  BROADLOOM_TRY(check_ground(model));
   BROADLOOM_TRY(bind_sensors(model));
   bind_mirror(m);
-  return check_fall_height(m);
+  return check_home(model);
 }
 
 void Quadruped::bind_mirror(const mjModel& m) {
@@ -185,15 +246,30 @@ void Quadruped::bind_mirror(const mjModel& m) {
   }
 }
 
-// A trunk that is too low at home would end each episode at its first step.
-Status Quadruped::check_fall_height(const mjModel& m) const {
-  if (options_.fall_height == 0.0 || m.site_bodyid[imu_] != kTrunk) return {};
-  const double* home = m.key_qpos + home_ * m.nq;
-  const double *q = home + 3, *place = m.site_pos + 3 * imu_;
-  const double height = home[2] + 2.0 * (q[1] * q[3] - q[0] * q[2]) * place[0] +
-                        2.0 * (q[2] * q[3] + q[0] * q[1]) * place[1] +
-                        (1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])) * place[2];
-  if (options_.fall_height < height) return {};
+// A trunk that is too low at home, or leans too far, would end each episode at its first step.
+Status Quadruped::check_home(const Model& model) const {
+  const mjModel& m = model.get();
+  const int body = m.site_bodyid[imu_];
+  if (m.body_weldid[body] != kTrunk) {
+    return invalid(fmt::format(
+        "site 'imu' is on {}, which moves against the trunk; expected it on "
+        "{}, the trunk",
+        named(model, "body", mjOBJ_BODY, body), named(model, "body", mjOBJ_BODY, kTrunk)));
+  }
+  const Lease simulation = model.lease();
+  simulation->reset();
+  const Scene scene = simulation->scene();
+  std::copy_n(m.key_qpos + home_ * m.nq, m.nq, scene.data.qpos);
+  simulation->place_bodies();
+  const double up = scene.data.site_xmat[9 * imu_ + 8];
+  if (up < least_up_) {
+    return invalid(fmt::format(
+        "fall_tilt: got {}, but the site 'imu' leans {:.4g} degrees in the pose 'home'; expected "
+        "more, or a pose and a site whose z axis points upwards",
+        options_.fall_tilt, std::acos(std::max(up, -1.0)) * 180.0 / kPi));
+  }
+  const double height = scene.data.site_xpos[3 * imu_ + 2];
+  if (options_.fall_height == 0.0 || options_.fall_height < height) return {};
   return invalid(
       fmt::format("fall_height: got {}, but the IMU is {:.4g} m high in the pose 'home'; expected "
                   "less",

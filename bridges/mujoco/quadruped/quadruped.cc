@@ -34,6 +34,19 @@ int drawn_tile(double place, int count, Random& random) {
   return place < 0.0 ? drawn : std::min(static_cast<int>(place), count - 1);
 }
 
+// Sets targets, and all that actuators remember of them: as if they had always been there.
+void hold(Scene scene, std::span<const double> targets) {
+  const mjModel& m = scene.model;
+  for (std::size_t a = 0; a < targets.size(); ++a) {
+    scene.data.ctrl[a] = targets[a];
+    if (m.actuator_actadr[a] >= 0) scene.data.act[m.actuator_actadr[a]] = targets[a];
+    if (m.actuator_historyadr[a] < 0) continue;
+    // A delayed control: two numbers of MuJoCo's own, then times, then values.
+    const int count = m.actuator_history[2 * a];
+    std::fill_n(scene.data.history + m.actuator_historyadr[a] + 2 + count, count, targets[a]);
+  }
+}
+
 }  // namespace
 
 double reach_below(int type, const double* size, const double* up) {
@@ -55,7 +68,8 @@ double reach_below(int type, const double* size, const double* up) {
 TaskFacts Quadruped::facts() {
   return {.id = "Quadruped-v0",
           .summary = "Walk on four legs, or those of another model, as a joystick says.",
-          .upstream = "MuJoCo Playground 0.2.0 go1/joystick.py, on a model without meshes",
+          .upstream = "MuJoCo Playground 0.2.0 go1/joystick.py",
+          .own_model = "a model without meshes",
           .sizes = {19, 18, 12, 14},
           .makes_controls = true,
           .end_reasons = {"fell"},
@@ -190,7 +204,7 @@ void Quadruped::place(Scene scene, Own own, Random& random) const {
   const double* home = scene.model.key_qpos + home_ * scene.model.nq;
   double *q = scene.data.qpos, *v = scene.data.qvel;
   std::copy_n(home, scene.model.nq, q);
-  std::copy_n(home + kRootPositions, sizes_.joints, scene.data.ctrl);
+  hold(scene, {home + kRootPositions, sizes_.joints});
   if (terrain_ != nullptr) {
     const int level = drawn_tile(constants.terrain_level, terrain_->levels(), random);
     const int column = drawn_tile(constants.terrain_column, terrain_->columns(), random);

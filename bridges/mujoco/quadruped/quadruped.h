@@ -74,7 +74,7 @@ class Quadruped final : public Task {
   };
 
   Status bind_joints(const Model& model);
-  Status check_fall_height(const mjModel& m) const;
+  Status check_home(const Model& model) const;
   Status bind_sensors(const Model& model);
   void bind_mirror(const mjModel& m);
   // feet: [F], filled; the result refers to it.

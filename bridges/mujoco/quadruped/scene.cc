@@ -82,6 +82,23 @@ std::string ground_text(const Terrain* terrain) {
       scene_name("floor"), terrain->lowest(), kTouches);
 }
 
+// A name as an attribute's value in single quotes.
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '\'') {
+      out += "&apos;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string sensors_text(const std::vector<std::string>& feet) {
   std::string out = "<sensor>";
   for (const auto& [kind, name] : {std::pair{"gyro", "gyro"},
@@ -97,7 +114,7 @@ std::string sensors_text(const std::vector<std::string>& feet) {
         "<framelinvel name='{1}_global_linvel' objtype='site' objname='{0}'/>"
         "<contact name='{1}_floor_found' geom1='{0}' geom2='{2}' reduce='mindist' num='1' "
         "data='found'/>",
-        foot, scene_name(foot), scene_name("floor"));
+        escaped(foot), scene_name(escaped(foot)), scene_name("floor"));
   }
   return out + "</sensor>";
 }

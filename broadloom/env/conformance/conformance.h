@@ -50,6 +50,7 @@ struct ConformanceReport {
     std::string name;                   // as a phrase
     std::vector<std::string> findings;  // violations, each once
     std::string left_out;               // why it was skipped; empty: it ran
+    std::string unchecked;              // parts that it could not check, and why; or empty
   };
   std::vector<Check> checks;  // in the order in which they ran
 

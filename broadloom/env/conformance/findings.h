@@ -12,7 +12,11 @@ namespace broadloom::conformance {
 // Findings go to the check that began last.
 class Findings {
  public:
-  void begin(const std::string& name) { report_.checks.push_back({name, {}, {}}); }
+  void begin(const std::string& name) { report_.checks.push_back({name, {}, {}, {}}); }
+  void could_not_check(const std::string& part) {
+    std::string& unchecked = report_.checks.back().unchecked;
+    unchecked += (unchecked.empty() ? "" : "; ") + part;
+  }
   void leave_out(const std::string& reason) { report_.checks.back().left_out = reason; }
 
   void expect(bool holds, const std::string& finding) {

@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +36,8 @@ class MatrixMean {
       : rows_(std::move(rows)),
         columns_(std::move(columns)),
         now_(rows_.size() * columns_.size()),
-        sums_(now_.size()),
-        squares_(now_.size()) {}
+        differences_(now_.size()),
+        totals_(now_.size()) {}
 
   // Adds weight * row number * column number to the current play's matrix.
   void add(const Numbers& row, const Numbers& column, double weight = 1.0) {
@@ -50,9 +50,8 @@ class MatrixMean {
   }
   void end_play() {
     for (std::size_t k = 0; k < now_.size(); ++k) {
-      const double difference = now_[k] - image(k);
-      sums_[k] += difference;
-      squares_[k] += difference * difference;
+      differences_[k].add(now_[k] - image(k));
+      totals_[k].add(now_[k] + image(k));
     }
     std::fill(now_.begin(), now_.end(), 0.0);
   }
@@ -63,29 +62,53 @@ class MatrixMean {
   };
   Worst worst() const {
     Worst out;
-    for (std::size_t k = 0; k < sums_.size(); ++k) {
-      const double errors = standard_errors(sums_[k] / kPlays, squares_[k] / kPlays);
+    for (std::size_t k = 0; k < differences_.size(); ++k) {
+      const double errors = differences_[k].standard_errors();
       if (errors > out.errors) out = {k / columns_.size(), k % columns_.size(), errors};
     }
     return out;
   }
 
+  // Whether this matrix would show a wrong sign of row i: the image of a number there would then be
+  // its negative, so that the total would be the difference. Columns that change sign with the row
+  // show nothing. moves_columns: rows and columns are the same numbers.
+  bool tests_sign(std::size_t i, bool moves_columns) const {
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      const bool changes = moves_columns && (j == i || static_cast<int>(j) == rows_.index[i]);
+      const double errors = totals_[i * columns_.size() + j].standard_errors();
+      if (!changes && errors > kMostErrors) return true;
+    }
+    return false;
+  }
+
  private:
+  // Sums over plays.
+  struct Mean {
+    double sum = 0.0, squares = 0.0;
+    void add(double x) {
+      sum += x;
+      squares += x * x;
+    }
+    // Distance of the mean from 0.
+    double standard_errors() const {
+      const double mean = sum / kPlays, square = squares / kPlays;
+      if (mean == 0.0) return 0.0;
+      const double var = square - mean * mean;
+      if (var <= 1e-9 * square) return std::numeric_limits<double>::infinity();
+      return std::fabs(mean) / std::sqrt(var / kPlays);
+    }
+  };
+
   double image(std::size_t k) const {
     const std::size_t i = k / columns_.size(), j = k % columns_.size();
     const std::size_t other = static_cast<std::size_t>(rows_.index[i]) * columns_.size() +
                               static_cast<std::size_t>(columns_.index[j]);
     return static_cast<double>(rows_.sign[i] * columns_.sign[j]) * now_[other];
   }
-  static double standard_errors(double mean, double square) {
-    if (mean == 0.0) return 0.0;
-    const double var = square - mean * mean;
-    if (var <= 1e-9 * square) return std::numeric_limits<double>::infinity();
-    return std::fabs(mean) / std::sqrt(var / kPlays);
-  }
 
   SignedPermutation rows_, columns_;
-  Numbers now_, sums_, squares_;  // [rows, columns]
+  Numbers now_;                             // [rows, columns]
+  std::vector<Mean> differences_, totals_;  // of a number and its image, [rows, columns]
 };
 
 SignedPermutation with_reward(SignedPermutation seen) { return seen.append("+0"); }
@@ -98,6 +121,7 @@ class Watcher {
         has_pairs_(seen.size() <= kMostPairs),
         starts_(seen, "+0"),
         answers_(with_reward(seen), action),
+        alone_(seen, "+0 +1"),
         pairs_(seen, seen),
         paid_pairs_(seen, seen) {}
 
@@ -106,12 +130,13 @@ class Watcher {
     Numbers change(before.size() + 1, reward);
     for (std::size_t i = 0; i < before.size(); ++i) change[i] = after[i] - before[i];
     answers_.add(change, action);
+    alone_.add(after, {1.0, reward});
     if (!has_pairs_) return;
     pairs_.add(after, after);
     paid_pairs_.add(after, after, reward);
   }
   void end() {
-    for (MatrixMean* each : {&starts_, &answers_, &pairs_, &paid_pairs_}) each->end_play();
+    for (MatrixMean* each : {&starts_, &answers_, &alone_, &pairs_, &paid_pairs_}) each->end_play();
   }
 
   void report(std::size_t size, Findings& findings) const {
@@ -131,12 +156,25 @@ class Watcher {
     expect(answer, fmt::format("the mean of {} x action {}", changed, answer.column));
     expect(pair, fmt::format("the mean of number {} x number {}", pair.row, pair.column));
     expect(paid, fmt::format("the mean of number {} x number {} x reward", paid.row, paid.column));
+    const MatrixMean::Worst alone = alone_.worst();
+    expect(alone,
+           fmt::format("the mean of number {}{}", alone.row, alone.column == 0 ? "" : " x reward"));
+    std::vector<std::size_t> untested;
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool is_tested = starts_.tests_sign(i, false) || answers_.tests_sign(i, false) ||
+                             alone_.tests_sign(i, false) || pairs_.tests_sign(i, true) ||
+                             paid_pairs_.tests_sign(i, true);
+      if (!is_tested) untested.push_back(i);
+    }
+    if (untested.empty()) return;
+    findings.could_not_check(fmt::format("signs of {}'s numbers {}, which play does not show", who_,
+                                         fmt::join(untested, ", ")));
   }
 
  private:
   const char* who_;
   bool has_pairs_;
-  MatrixMean starts_, answers_, pairs_, paid_pairs_;
+  MatrixMean starts_, answers_, alone_, pairs_, paid_pairs_;
 };
 
 // All plays: rows of step t begin at row t * kPlays.

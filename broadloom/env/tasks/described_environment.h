@@ -1,5 +1,6 @@
 // Environments of which this process knows the spec alone: a checkpoint describes those that its
-// program registered. A policy can be read without them; nobody can step them.
+// program registered, and those that need a file. A policy can be read without them; nobody can
+// step them.
 #pragma once
 
 #include <string>
@@ -10,13 +11,13 @@
 
 namespace broadloom {
 
-// Makes env_spec() know this environment while nobody has registered it. make_vec_env() then says
-// how to register it. Replaces an older description, never a registration. kInvalidConfig if the
-// spec is invalid.
-Status describe_environment(const EnvSpec& spec);
+// Makes env_spec() know this environment, while nobody has registered it or a file that it needs
+// with these options is not here. make_vec_env() then fails with kNotFound. Replaces an older
+// description, never a registration. kInvalidConfig if the spec is invalid.
+Status describe_environment(const EnvSpec& spec, const Overrides& env_options = {});
 
-// Whether nobody has registered it and a description is all that is known.
-bool is_only_described(const std::string& id);
+// Whether other processes may lack it, so that what is to be read there must describe it.
+bool needs_description(const EnvSpec& own);
 
 // env_spec() as it would be if the environment's own spec were this one.
 Result<EnvSpec> env_spec_of(const EnvSpec& own, const Overrides& env_options,

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -125,6 +126,17 @@ class Registry {
     return absent_;
   }
 
+  // The same for one that is registered, with its own options.
+  void describe(const EnvSpec& spec, const Overrides& own) {
+    const std::lock_guard lock(mutex_);
+    with_options_[{spec.id, own}] = spec;
+  }
+  std::optional<EnvSpec> description_of(const std::string& id, const Overrides& own) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = with_options_.find({id, own});
+    return found == with_options_.end() ? std::nullopt : std::optional(found->second);
+  }
+
   // Empty if the id has no namespace, or an unknown one.
   OpenEnvironment opener_of(const std::string& id) const {
     const std::lock_guard lock(mutex_);
@@ -143,6 +155,7 @@ class Registry {
   std::deque<EnvEntry> entries_;                      // with replaced ones
   std::vector<const EnvEntry*> known_;                // in the order of their first registration
   std::map<std::string, const EnvEntry*> described_;  // by id; only the spec is known
+  std::map<std::pair<std::string, Overrides>, EnvSpec> with_options_;
   std::map<std::string, OpenEnvironment> openers_;
   std::vector<AbsentEnvironments> absent_;
 };
@@ -418,9 +431,22 @@ Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_opt
   return out;
 }
 
+Overrides in_order(Overrides own) {
+  std::sort(own.begin(), own.end());
+  return own;
+}
+
+// The spec of an entry. If a file that it needs is not here, the description if there is one.
+Result<EnvSpec> spec_of(const EnvEntry& entry, const Overrides& own) {
+  Result<EnvSpec> spec = entry.make_spec(own);
+  if (spec.ok() || spec.status().kind() != ErrorKind::kNotFound) return spec;
+  const std::optional<EnvSpec> described = registry().description_of(entry.spec.id, in_order(own));
+  return described ? Result<EnvSpec>(*described) : spec;
+}
+
 // The spec before wrapping. kInvalidConfig if a wrapper does not fit it.
 Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
-  Result<EnvSpec> spec = entry.make_spec(options.own);
+  Result<EnvSpec> spec = spec_of(entry, options.own);
   if (!spec.ok()) return spec;
   if (!entry.built_in) BROADLOOM_TRY(check_spec(spec.value()));
   EnvSpec wrapped = spec.value();
@@ -512,9 +538,14 @@ void register_built_in(EnvEntry entry) {
   registry().add(std::move(entry));
 }
 
-Status describe_environment(const EnvSpec& spec) {
+Status describe_environment(const EnvSpec& spec, const Overrides& env_options) {
+  if (const EnvEntry* const entry = find_or_null(spec.id)) {
+    BROADLOOM_TRY(check_spec(spec));
+    const Result<EnvOptions> options = split_options(*entry, env_options);
+    if (options.ok()) registry().describe(spec, in_order(options.value().own));
+    return {};
+  }
   const EnvEntry* const before = registry().description_of(spec.id);
-  if (find_or_null(spec.id) != nullptr) return {};
   if (before != nullptr && same_spaces(before->spec, spec)) return {};
   EnvEntry entry = simulator_entry(
       spec, [id = spec.id](const VecEnvOptions&) -> Result<std::unique_ptr<VecEnv>> {
@@ -527,16 +558,14 @@ Status describe_environment(const EnvSpec& spec) {
   return {};
 }
 
-bool is_only_described(const std::string& id) {
-  return find_or_null(id) == nullptr && registry().description_of(id) != nullptr;
-}
+bool needs_description(const EnvSpec& own) { return !is_built_in(own.id) || !own.engine.empty(); }
 
 Result<EnvSpec> own_spec(const std::string& id, const Overrides& env_options) {
   const Result<const EnvEntry*> entry = find_spec(id);
   if (!entry.ok()) return entry.status();
   const Result<EnvOptions> options = split_options(*entry.value(), env_options);
   if (!options.ok()) return options.status();
-  return entry.value()->make_spec(options.value().own);
+  return spec_of(*entry.value(), options.value().own);
 }
 
 void announce_absent(AbsentEnvironments absent) { registry().add(std::move(absent)); }
@@ -623,7 +652,7 @@ Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
   EnvSpec spec = entry.value()->spec;
   if (const Result<EnvOptions> split_result = split_options(*entry.value(), env_options);
       split_result.ok()) {
-    Result<EnvSpec> made = entry.value()->make_spec(split_result.value().own);
+    Result<EnvSpec> made = spec_of(*entry.value(), split_result.value().own);
     if (made.ok()) spec = made.take();
   }
   for (FieldInfo& field : wrapper_options(spec)) {
