@@ -393,8 +393,9 @@ void Trainer::report_update() {
   const Algorithm& algorithm = backend_->algorithm();
   report_.epochs = algorithm.epochs();
   report_.update.clear();
-  algorithm.visit_numbers(
-      [this](const NumberInfo& info, double value) { report_.update.push_back({info, value}); });
+  algorithm.visit_numbers([this](const NumberInfo& info, double value) {
+    report_.update.push_back({info, value});
+  });
 }
 
 void Trainer::report_clock() {

@@ -14,15 +14,15 @@ using Numbers = AuditNumbers;
 
 // Checks of noisy numbers judge the median of the iterations; checks of faults that must never
 // occur judge the worst one.
-template <double Numbers::* Field>
+template <double Numbers::*Field>
 double median(const Evidence& evidence) {
   return median_of(evidence.iterations, [](const Numbers& n) { return n.*Field; });
 }
-template <double Numbers::* Field>
+template <double Numbers::*Field>
 double largest(const Evidence& evidence) {
   return largest_of(evidence.iterations, [](const Numbers& n) { return n.*Field; });
 }
-template <double RunFacts::* Field>
+template <double RunFacts::*Field>
 double fact(const Evidence& evidence) {
   return evidence.facts.*Field;
 }

@@ -304,7 +304,7 @@ TEST(AuditChecks, DescribeAFineRunCorrectly) {
 // A value is printed with more digits if it would otherwise equal its limit.
 TEST(AuditChecks, PrintEnoughDigitsToSeparateAValueFromItsLimit) {
   const RunFacts facts = healthy_facts();
-  const auto shown = [&](const char* check, double AuditNumbers::* field, double value) {
+  const auto shown = [&](const char* check, double AuditNumbers::*field, double value) {
     AuditNumbers numbers = healthy();
     numbers.*field = value;
     return sentence_of(check, numbers, facts);
