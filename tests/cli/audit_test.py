@@ -275,7 +275,7 @@ class Audit(unittest.TestCase):
         text = self.run_audit(self.cart).stdout
         for words in (
             "CartPole-v1, 4 x 128 blocks, at step 10,240",
-            "ok: duplicate_environments",
+            "ok: first_step_ends",
             "0 errors, 0 warnings",
         ):
             self.assertIn(words, text)

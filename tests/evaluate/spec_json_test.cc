@@ -145,13 +145,18 @@ TEST(DescribedEnvironment, IsKnownButNotMadeUntilItIsRegistered) {
 TEST(DescribedEnvironment, StandsInWhereAFileIsMissing) {
   EnvSpec spec = valve("FiledValve-v0");
   spec.strata.clear();
-  const auto absent = [](const Overrides& options) -> Result<EnvSpec> {
-    const bool is_file = !options.empty();
+  const auto absent = [spec](const Overrides& options) -> Result<EnvSpec> {
+    if (options.empty()) return spec;
+    const bool is_file = options.size() == 2;
     return Status(is_file ? ErrorKind::kNotFound : ErrorKind::kInvalidConfig, "no file");
   };
-  EnvEntry entry = simulator_entry(spec, [](const VecEnvOptions&) {
+  const auto make = [](const Overrides&, const VecEnvOptions&) {
     return Result<std::unique_ptr<VecEnv>>(Status(ErrorKind::kNotFound, "no file"));
-  });
+  };
+  EnvEntry entry;
+  entry.spec = spec;
+  entry.options = [] { return std::vector<FieldInfo>(); };
+  entry.make = make;
   entry.make_spec = absent;
   ASSERT_TRUE(register_environment(entry).ok());
   const Overrides one = {{"file", "one"}, {"size", "2"}}, other = {{"file", "other"}};
@@ -162,8 +167,8 @@ TEST(DescribedEnvironment, StandsInWhereAFileIsMissing) {
   EXPECT_EQ(env_spec(spec.id, {one[1], one[0]}).value().max_episode_steps, 7);
   EXPECT_EQ(own_spec(spec.id, one).value().engine, spec.engine);
   EXPECT_FALSE(env_spec(spec.id, other).ok()) << "that is another environment";
-  ASSERT_TRUE(describe_environment(spec).ok());
-  EXPECT_EQ(env_spec(spec.id, {}).status().kind(), ErrorKind::kInvalidConfig)
+  ASSERT_TRUE(describe_environment(spec, {one[1]}).ok());
+  EXPECT_EQ(env_spec(spec.id, {one[1]}).status().kind(), ErrorKind::kInvalidConfig)
       << "only a missing file is stood in for";
   const Status made = make_vec_env(spec.id, one, {.num_envs = 1}).status();
   EXPECT_EQ(made.message(), "no file");
