@@ -78,10 +78,9 @@ constexpr AuditCheck kChecks[] = {
      {.warning = 1.5},
      "The last episodes have a mean of {value:.2f} steps (limit {limit:g}): most end at their "
      "first step.",
-     "Nothing that the policy does can change that. Check what ends an episode (`broadloom env "
-     "show` "
-     "lists it), and where it begins. Ignore this for a task of one step, such as a bandit, or set "
-     "max_episode_steps = 1.",
+     "If random actions end there, too (`broadloom env bench`), no policy changes it: check what "
+     "ends an episode (`broadloom env show` lists it), and where it begins. Ignore this for a task "
+     "of one step, such as a bandit, or set max_episode_steps = 1.",
      "The last episodes have a mean of {value:.2f} steps (limit {limit:g})."},
     {"duplicate_environments",
      median<&Numbers::duplicate_columns>,

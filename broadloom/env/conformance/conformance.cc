@@ -34,8 +34,9 @@ std::vector<NamedCheck> checks_of(const Subject& subject) {
       {"final observations of ended episodes", check_final_observations,
        unless(traits.has_final_observations, "traits().has_final_observations is false")},
       {"final observations at the own time limit", check_own_limit,
-       !traits.has_final_observations ? "traits().has_final_observations is false"
-                                      : unless(options.own_limit > 0, "no own time limit")},
+       !traits.has_final_observations
+           ? "traits().has_final_observations is false"
+           : unless(options.own_limit > 0, "no own time limit up to 10,000 steps")},
       {"the same seed gives the same steps", check_determinism, varies},
       {"steps do not depend on ranges, their order or concurrency", check_independence,
        traits.whole_batch ? "traits().whole_batch is true" : varies},
