@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "broadloom/core/escape.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
 #include "broadloom/setup/machine.h"
 #include "broadloom/train/rerun.h"
 #include "cli/commands.h"
@@ -34,9 +37,9 @@ struct RerunCommand {
 };
 
 Result<std::string> run_dir_of(const RerunCommand& command, const Config& config,
-                               FoldersToFill& folders) {
+                               FoldersToFill& folders, const std::string& base) {
   if (!command.out.empty()) return command.out;
-  return default_run_dir(fmt::format("rerun__{}__{}", config.env_id, config.seed), folders);
+  return default_run_dir(fmt::format("rerun__{}__{}", config.env_id, config.seed), folders, base);
 }
 
 const char* rule_name(FieldRule rule) {
@@ -192,13 +195,16 @@ std::string place_text(const LedgerPlace& place) {
 
 Result<RerunReport> run_again(const RerunCommand& command, const LedgerPlace& place,
                               const std::string& line) {
+  std::error_code error;  // environments in Python may change the folder later
+  const std::string base = std::filesystem::current_path(error).string();
   Result<RerunPlan> plan = plan_rerun(line, command.init, command.teacher, place.run_dir);
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(set_machine(plan.value().config, command.machine));
   FoldersToFill folders;
-  const Result<std::string> run_dir = run_dir_of(command, plan.value().config, folders);
+  const Result<std::string> run_dir = run_dir_of(command, plan.value().config, folders, base);
   if (!run_dir.ok()) return run_dir.status();
   const std::string& out = run_dir.value();
+  BROADLOOM_TRY(RunFolder::check_free(out));  // by that name
   const int threads = command.threads > 0 ? command.threads : plan.value().threads;
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {
@@ -208,13 +214,14 @@ Result<RerunReport> run_again(const RerunCommand& command, const LedgerPlace& pl
   }
   ProgressLine progress(stream, command.quiet);
   RunHooks hooks;
+  hooks.named_dir = out;
   hooks.on_iteration = [&](const Progress& now) { progress.show(now); };
   hooks.should_stop = was_interrupted;
   ShareLine episodes(command.quiet);
   hooks.on_panel = panel_progress(progress, episodes);
   catch_interrupts();
   BROADLOOM_TRY(set_isa(plan.value().config.isa));
-  Result<RerunReport> report = rerun(line, plan.value(), out, threads, hooks);
+  Result<RerunReport> report = rerun(line, plan.value(), whole_path(base, out), threads, hooks);
   progress.finish();
   return report;
 }

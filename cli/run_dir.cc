@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <system_error>
 
 namespace broadloom::cli {
 
@@ -16,6 +17,11 @@ std::string file_name(std::string id) {
 
 std::string whole_path(const std::string& base, const std::string& path) {
   return (std::filesystem::path(base) / path).string();
+}
+
+std::string path_from(const std::string& base, const std::string& path) {
+  std::error_code error;
+  return std::filesystem::current_path(error) == base ? path : whole_path(base, path);
 }
 
 Result<std::string> default_run_dir(const std::string& name, FoldersToFill& folders,

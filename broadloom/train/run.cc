@@ -350,7 +350,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   Result<std::optional<TeacherFile>> teacher =
       given_teacher ? given_teacher : read_teacher_file(config);
   if (!teacher.ok()) return teacher.status();
-  if (teacher.value() && !given_teacher) {  // refused before the contract is shown
+  if (teacher.value()) {  // refused before the contract is shown
     const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
     if (!spec.ok()) return spec.status();
     BROADLOOM_TRY(make_teacher(config, spec.value(), teacher.value()).status());

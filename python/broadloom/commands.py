@@ -108,7 +108,8 @@ def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
     """Plays a run's policy on fresh episodes.
 
     Options: episodes=100, seed=1, actions="most_likely" or "sampled"; panel="panel.toml" plays a
-    held-out panel. Warns if the environments' bounds are other than in training."""
+    held-out panel. Warns if the environments' source, engine or bounds are other than in
+    training."""
     found = command("eval", run, quiet=quiet, **options)
     if "note" in found:
         warnings.warn(found["note"], stacklevel=2)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Signals of batch systems and terminals, which end a process.
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU)
+_ignored: set[int] = set()  # signals that _end() has told the process to ignore
 LINE_SECONDS = 5.0  # between lines of progress in a notebook or a file
 
 
@@ -157,6 +158,7 @@ def _ending_signals():
     taken = [one for one in ENDING if is_main and signal.getsignal(one) is signal.SIG_DFL]
     for one in taken:
         signal.signal(one, _end)
+        _ignored.discard(one)
     try:
         yield
     finally:
@@ -169,11 +171,15 @@ def _end(number, _):
     not disturb the saving."""
     kills = number in (signal.SIGTERM, signal.SIGHUP)
     signal.signal(number, signal.SIG_DFL if kills else signal.SIG_IGN)
+    if not kills:
+        _ignored.add(number)
     raise SystemExit(130)
 
 
 def _release(number):
-    if signal.getsignal(number) in (_end, signal.SIG_IGN):
+    """Undoes what this module has set. A handler that a callback has set stays."""
+    ours = signal.SIG_IGN if number in _ignored else _end
+    if signal.getsignal(number) is ours:
         signal.signal(number, signal.SIG_DFL)
 
 

@@ -9,13 +9,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,6 +30,7 @@
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/run.h"
+#include "broadloom/train/teacher_policy.h"
 #include "broadloom/train/trainer.h"
 #include "cli/console.h"
 #include "cli/ledger.h"
@@ -223,7 +222,7 @@ class InstructionSet {
 };
 thread_local int InstructionSet::calls_ = 0;
 
-// base: the folder that `out` and the ledger are relative to. init, panel: "" for none.
+// base: the folder that all paths are relative to. init, panel: "" for none.
 nb::dict train(const nb::dict& keys, const std::string& base, const std::string& out, int threads,
                const std::string& requested_ledger, const std::string& init, bool init_optimizer,
                const std::string& panel, nb::object on_contract, nb::object on_iteration,
@@ -256,24 +255,26 @@ nb::dict train(const nb::dict& keys, const std::string& base, const std::string&
           "optimiser continues; give init=");
     }
     if (!init.empty()) {
-      Result<InitialPolicy> policy = read_initial_policy(init, init_optimizer);
+      Result<InitialPolicy> policy =
+          read_initial_policy(cli::path_from(base, init), init_optimizer);
       if (!policy.ok()) return policy.status();
       initial_policy = policy.take();
     }
     std::optional<Panel> final_panel;
     if (!panel.empty()) {
-      Result<Panel> read = read_panel(panel);
+      Result<Panel> read = read_panel(cli::path_from(base, panel));
       if (!read.ok()) return read.status();
       final_panel = read.take();
     }
-    std::error_code error;
-    if (std::filesystem::current_path(error) == base) {  // refuses it by that name
-      BROADLOOM_TRY(RunFolder::check_free(run_dir));
-    }
+    BROADLOOM_TRY(RunFolder::check_free(cli::path_from(base, run_dir)));  // by that name
+    Config named = config.value();
+    if (!named.teacher.empty()) named.teacher = cli::path_from(base, named.teacher);
+    const Result<std::optional<TeacherFile>> teacher = read_teacher_file(named);
+    if (!teacher.ok()) return teacher.status();
     RunHooks hooks = callbacks.hooks();
     hooks.named_dir = run_dir;
     return start_run(config.value(), cli::whole_path(base, run_dir), workers, hooks, final_panel,
-                     initial_policy);
+                     initial_policy, Ranks::alone(), "", teacher.value());
   };
   const Result<RunSummary> summary = run();
   return finish(summary, base, ledger, kept);

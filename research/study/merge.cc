@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "broadloom/record/file_lock.h"
 #include "broadloom/record/files.h"
@@ -62,6 +63,13 @@ WHERE p.status = 'finished' AND m.status = 'finished'
 ORDER BY m.id LIMIT 1
 )sql";
 
+Result<Database> open_store(const std::string& path) {
+  Result<Database> store = Database::open(path, Access::kRead);
+  if (!store.ok()) return store;
+  BROADLOOM_TRY(check_format(store.value(), path));
+  return store;
+}
+
 // The first store may have more seeds than the part.
 Status check_definition(Database& merged, Database& part, const std::string& first,
                         const std::string& path) {
@@ -114,9 +122,8 @@ Status attach_part(Database& merged, const std::string& path) {
 
 // first: name of the store that `merged` began with; "" if it is empty.
 Status check_part(Database& merged, const std::string& path, const std::string& first) {
-  Result<Database> part = Database::open(path, Access::kRead);
+  Result<Database> part = open_store(path);
   if (!part.ok()) return part.status();
-  BROADLOOM_TRY(check_format(part.value(), path));
   return first.empty() ? Status() : check_definition(merged, part.value(), first, path);
 }
 
@@ -141,6 +148,24 @@ Status take_part(Database& store, const std::string& path, const std::string& fi
   const Status status = take_attached(store, path, before);
   const Status detached = store.run("DETACH part");
   return status.ok() ? detached : status;
+}
+
+// Stores may differ in their number of seeds; the plan of most seeds has the others' runs.
+Status begin_with_most_seeds(std::vector<std::string>& stores) {
+  std::int64_t most = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    Result<Database> store = open_store(stores[i]);
+    if (!store.ok()) return store.status();
+    const Result<std::int64_t> seeds =
+        store.value().integer("SELECT count(DISTINCT seed) FROM runs");
+    if (!seeds.ok()) return seeds.status();
+    if (seeds.value() <= most) continue;
+    most = seeds.value();
+    first = i;
+  }
+  std::swap(stores[0], stores[first]);
+  return {};
 }
 
 Result<MergeSummary> fill(const std::vector<std::string>& stores, Database& database) {
@@ -196,9 +221,8 @@ class OutStore {
 
 // The store of a part would no longer be one.
 Status check_whole(const std::string& path) {
-  Result<Database> store = Database::open(path, Access::kRead);
+  Result<Database> store = open_store(path);
   if (!store.ok()) return store.status();
-  BROADLOOM_TRY(check_format(store.value(), path));
   Result<Statement> part = store.value().prepare("SELECT shard, shards FROM study");
   if (!part.ok()) return part.status();
   BROADLOOM_TRY(part.value().next().status());
@@ -230,6 +254,7 @@ Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const 
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("'{}' is the only store to merge; name the parts' stores", out));
   }
+  BROADLOOM_TRY(begin_with_most_seeds(all));
   // In memory until it is complete, so that the file changes as a whole or not at all.
   Result<Database> merged = Database::make_private(out);
   if (!merged.ok()) return merged.status();

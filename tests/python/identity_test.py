@@ -308,24 +308,62 @@ class FoldersTest(unittest.TestCase):
                 self.assertEqual(len(list((whole / "checkpoints").iterdir())), 2)
                 self.assertTrue(pathlib.Path(start, "runs/ledger.jsonl").is_file())
 
+    def test_named_files_lie_in_the_folder_of_the_call(self):
+        class Box(Paid):
+            action_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+
+        class Moves(Box):
+            def reset(self, *, seed=None, options=None):
+                os.chdir(elsewhere)
+                return super().reset(seed=seed)
+
+        self.addCleanup(os.chdir, os.getcwd())
+        start, elsewhere = (os.path.realpath(tempfile.mkdtemp(dir=HERE.name)) for _ in range(2))
+        os.chdir(start)
+        pathlib.Path("panel.toml").write_text(
+            'env_id = "python/MovesPanel-v0"\nepisodes = 2\nseeds = [1]\n'
+        )
+        broadloom.train(Box, out="first", **SMALL)
+        for keys in (
+            {"init": "first"},
+            {"panel": "panel.toml"},
+            {"algorithm": "distill", "teacher": "first", "gradient_length": 8},
+        ):
+            with self.subTest(keys):
+                os.chdir(start)
+                kind = type(f"Moves{next(iter(keys)).title()}", (Moves,), {})
+                run = broadloom.train(kind, out="-".join(keys), **SMALL, **keys)
+                self.assertEqual(os.getcwd(), elsewhere)
+                self.assertTrue(run.finished)
+                os.chdir(start)
+                folder = f"again-{run.run_dir}"
+                found = broadloom.rerun(run.run_dir, out=folder)
+                self.assertTrue(found["agrees"], found)
+                self.assertEqual(found["run_dir"], folder)
+                self.assertTrue(pathlib.Path(start, folder, "manifest.json").is_file())
+        self.assertEqual(os.listdir(elsewhere), [])
+
 
 SIGNALLED = """
 import os, signal, sys
 import broadloom
 
 number = getattr(signal, sys.argv[2])
+signal.signal(number, signal.SIG_DFL)  # nohup ignores one
 def send(progress):
     if progress["iteration"] == 3:
+        if sys.argv[3:] == ["ignore"]:
+            signal.signal(number, signal.SIG_IGN)
         os.kill(os.getpid(), number)
 
-if len(sys.argv) > 3:
+if sys.argv[3:] == ["own"]:
     signal.signal(number, lambda *_: print("mine"))
 try:
     run = broadloom.train("CartPole-v1", num_envs=4, num_steps=8, total_timesteps=320,
                           out=sys.argv[1], quiet=False, on_iteration=send)
 finally:
     handler = signal.getsignal(number)
-    print("restored" if handler is signal.SIG_DFL else "kept")
+    print({signal.SIG_DFL: "restored", signal.SIG_IGN: "ignored"}.get(handler, "kept"))
 """
 
 
@@ -349,6 +387,10 @@ class SignalsTest(unittest.TestCase):
     def test_a_handler_of_the_users_stays(self):
         done = self.call(str(out()), "SIGTERM", "own")
         self.assertEqual((done.returncode, done.stdout.split()[-2:]), (0, ["mine", "kept"]))
+
+    def test_signals_that_a_callback_ignores_stay_so(self):
+        done = self.call(str(out()), "SIGUSR1", "ignore")
+        self.assertEqual((done.returncode, done.stdout.split()[-1]), (0, "ignored"), done.stderr)
 
 
 class KeysTest(unittest.TestCase):

@@ -320,6 +320,49 @@ TEST_F(Runner, AMergeKeepsStoresThatItMayNotChange) {
   keeps("merged", ErrorKind::kCorrupt, "part1' is damaged");
 }
 
+TEST_F(Runner, StoresOfFewerSeedsMergeInAnyOrder) {
+  const auto plan = [](int seeds) {
+    return plan_text(
+        fmt::format("seeds = {}\npoints = 2\n[base]\ntotal_timesteps = 500\n"
+                    "num_envs = 2\nnum_steps = 16\nhidden_sizes = [8]\n",
+                    seeds));
+  };
+  ASSERT_TRUE(run(plan(3), "whole").ok());
+  ASSERT_TRUE(run(plan(2), "two", 1, {1, 2}).ok());
+  ASSERT_TRUE(run(plan(2), "rest", 1, {2, 2}).ok());
+  ASSERT_TRUE(run(plan(3), "three", 1, {1, 2}).ok());
+  const std::string two = path("two"), rest = path("rest"), three = path("three");
+  for (const auto& stores : {std::vector{two, rest, three}, std::vector{three, rest, two},
+                             std::vector{rest, three, two}}) {
+    std::filesystem::remove(path("merged"));
+    const Result<MergeSummary> merged = merge_stores(stores, path("merged"));
+    ASSERT_TRUE(merged.ok()) << merged.status().message();
+    EXPECT_EQ(dump("merged"), dump("whole"));
+  }
+  ASSERT_TRUE(merge_stores({two, rest}, path("grown")).ok());
+  ASSERT_EQ(merge_stores({three}, path("grown")).value().runs, 3);
+  EXPECT_EQ(dump("grown"), dump("whole"));
+}
+
+TEST_F(Runner, AStoreThatOthersReadIsNotReplaced) {
+  ASSERT_TRUE(run(small_plan(), "a").ok());
+  ASSERT_TRUE(run(plan_text("seeds = 1\n[base]\ntotal_timesteps = 1000\n"), "b").ok());
+  const std::string before = dump("a");
+  Result<Database> file = Database::open(path("a"));
+  Result<Database> other = Database::open(path("b"));
+  {
+    Result<Database> reader = Database::open(path("a"), Access::kRead);
+    ASSERT_TRUE(reader.value().run("BEGIN").ok());
+    ASSERT_TRUE(reader.value().integer("SELECT count(*) FROM runs").ok());
+    const Status status = file.value().replace_by(other.value());
+    EXPECT_EQ(status.kind(), ErrorKind::kIo) << status.message();
+    EXPECT_NE(status.message().find("locked"), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(dump("a"), before);
+  ASSERT_TRUE(file.value().replace_by(other.value()).ok());
+  EXPECT_EQ(dump("a"), dump("b"));
+}
+
 TEST_F(Runner, MergesAtOnceLoseNoRun) {
   const StudyPlan plan = small_plan();
   ASSERT_TRUE(run(plan, "whole").ok());
