@@ -128,7 +128,7 @@ Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
     BROADLOOM_TRY(check_teacher(trainer.teacher(), teacher->second));
   }
   BROADLOOM_TRY(load_state(checkpoint.file, trainer));
-  const Status restored = trainer.state_restored();
+  Status restored = trainer.state_restored();
   if (restored.kind() != ErrorKind::kCorrupt) return restored;
   return {restored.kind(), fmt::format("'{}': {}", checkpoint.file.name, restored.message())};
 }
