@@ -11,6 +11,7 @@
 #include "broadloom/env/env_memory.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/setup/memory_plan.h"
 #include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/settings.h"
@@ -114,8 +115,8 @@ Status check_source(const Panel& panel, const PanelRow& row, const EnvSpec& spec
     if (std::none_of(row.env_options.begin(), row.env_options.end(), same)) all.push_back(option);
   }
   const Result<EnvSpec> whole = env_spec(panel.env_id, all);
-  if (!whole.ok() || whole.value().engine == spec.engine) return {};
-  if (whole.value().upstream == spec.upstream) return {};
+  if (!whole.ok() || same_engine(whole.value().engine, spec.engine)) return {};
+  if (same_source(whole.value().upstream, spec.upstream)) return {};
   return {ErrorKind::kMismatch,
           fmt::format("the panel's row {} / {} is played in '{}' and not in '{}', since the panel "
                       "leaves out options of the run, such as xml_file; set them in the panel's "

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "broadloom/math/isa.h"
+#include "broadloom/record/manifest.h"
 
 namespace broadloom {
 namespace {
@@ -77,7 +78,7 @@ Status check_co_computed(const PanelResult& first, const PanelResult& other) {
   if (first.binary_hash != other.binary_hash) {
     return differs("their programs have the hashes", first.binary_hash, other.binary_hash);
   }
-  if (first.engine != other.engine) {
+  if (!same_engine(first.engine, other.engine)) {
     return differs("they were played in", first.engine, other.engine);
   }
   const bool same_bits = has_common_bits(first.isa) && has_common_bits(other.isa);

@@ -1,8 +1,9 @@
 #include "broadloom/evaluate/policy.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,17 @@ namespace broadloom {
 namespace {
 
 constexpr int kOneShard = 1;  // statistics are only read
+
+// The same source may have another version.
+bool has_other_text(const EnvSpec& trained, const EnvSpec& now) {
+  return is_named_by_source(now) && trained.upstream != now.upstream;
+}
+
+// A function alone names no source, so it is none that has a name.
+bool has_other_source(const EnvSpec& trained, const EnvSpec& now) {
+  return has_other_text(trained, now) && (trained.upstream.empty() || now.upstream.empty() ||
+                                          !same_source(trained.upstream, now.upstream));
+}
 
 // Whether an environment of this id is registered with spaces that the networks do not fit.
 bool has_other_shapes(const EnvSpec& trained, const EnvSpec& now) {
@@ -39,7 +51,7 @@ bool same_numbers(const Space& a, const Space& b) {
 bool has_changed(const EnvSpec& trained, const Config& config) {
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
   return now.ok() &&
-         (has_other_shapes(trained, now.value()) || trained.upstream != now.value().upstream ||
+         (has_other_shapes(trained, now.value()) || has_other_text(trained, now.value()) ||
           !same_engine(trained.engine, now.value().engine) ||
           !same_numbers(trained.observation, now.value().observation) ||
           !same_numbers(trained.action, now.value().action) ||
@@ -50,26 +62,23 @@ std::string quoted_source(const EnvSpec& spec) {
   return spec.upstream.empty() ? "a function alone" : "'" + spec.upstream + "'";
 }
 
-// A plug-in has its hash instead.
-bool has_other_source(const EnvSpec& trained, const EnvSpec& now) {
-  return now.plugin == EnvPlugin{} && trained.upstream != now.upstream;
-}
-
-// The first difference of another environment of this id, in words; "" if there is none.
-std::string change_note(const EnvSpec& trained, const EnvSpec& now) {
-  if (has_other_source(trained, now)) {
-    const bool is_version = source_words(trained.upstream) == source_words(now.upstream);
-    return fmt::format(
-        "{} comes from {} now, and came from {} when the policy was trained; it plays in the one "
-        "of now{}",
-        trained.id, quoted_source(now), quoted_source(trained),
-        is_version ? "" : ". To play in the other, register that one under this id");
+// Differences of another environment of this id; of each space the first.
+std::vector<EnvChange> change_notes(const EnvSpec& trained, const EnvSpec& now) {
+  std::vector<EnvChange> changes;
+  if (has_other_text(trained, now)) {
+    changes.push_back(
+        {false, fmt::format("{} comes from {} now, and came from {} when the policy was trained; "
+                            "it plays in the one of now{}",
+                            trained.id, quoted_source(now), quoted_source(trained),
+                            has_other_source(trained, now)
+                                ? ". To play in the other, register that one under this id"
+                                : "")});
   }
   if (!trained.engine.empty() && !same_engine(trained.engine, now.engine)) {
-    return fmt::format(
-        "{} is stepped by '{}' now, and was by '{}' when the policy was trained; it plays in that "
-        "of now",
-        trained.id, now.engine, trained.engine);
+    changes.push_back(
+        {true, fmt::format("{} is stepped by '{}' now, and was by '{}' when the policy was "
+                           "trained; it plays in that of now",
+                           trained.id, now.engine, trained.engine)});
   }
   const auto note = [&](const char* what, const Space& then, const Space& today) -> std::string {
     const auto changed = [&](const std::string& got, const std::string& expected) {
@@ -92,13 +101,19 @@ std::string change_note(const EnvSpec& trained, const EnvSpec& now) {
     }
     return "";
   };
-  for (const std::string& text :
-       {note("actions", trained.action, now.action),
-        note("observations", trained.observation, now.observation),
-        note("the critic's observations", trained.critic_observation, now.critic_observation)}) {
-    if (!text.empty()) return text;
+  for (std::string& text : std::array{
+           note("actions", trained.action, now.action),
+           note("observations", trained.observation, now.observation),
+           note("the critic's observations", trained.critic_observation, now.critic_observation)}) {
+    if (!text.empty()) changes.push_back({false, std::move(text)});
   }
-  return "";
+  return changes;
+}
+
+std::string text_of(const std::vector<EnvChange>& changes) {
+  std::vector<std::string> texts;
+  for (const EnvChange& change : changes) texts.push_back(change.text);
+  return fmt::format("{}", fmt::join(texts, ". "));
 }
 
 Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
@@ -112,10 +127,15 @@ Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
 
 }  // namespace
 
-std::string note_on_changes(const Checkpoint& checkpoint, const Config& config) {
-  if (!checkpoint.own_spec || checkpoint.config.env_id != config.env_id) return "";
+bool is_named_by_source(const EnvSpec& spec) {
+  return !is_built_in(spec.id) && spec.plugin == EnvPlugin{};
+}
+
+std::vector<EnvChange> changes_since(const Checkpoint& checkpoint, const Config& config) {
+  if (!checkpoint.own_spec || checkpoint.config.env_id != config.env_id) return {};
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
-  return now.ok() ? change_note(*checkpoint.own_spec, now.value()) : "";
+  if (!now.ok()) return {};
+  return change_notes(*checkpoint.own_spec, now.value());
 }
 
 Status check_source(const Checkpoint& checkpoint) {
@@ -124,10 +144,7 @@ Status check_source(const Checkpoint& checkpoint) {
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
   if (!now.ok()) return now.status();
   const EnvSpec& trained = *checkpoint.own_spec;
-  if (!has_other_source(trained, now.value()) ||
-      source_words(trained.upstream) == source_words(now.value().upstream)) {
-    return {};
-  }
+  if (!has_other_source(trained, now.value())) return {};
   return {ErrorKind::kMismatch,
           fmt::format("{} is not the environment that the run was trained on: got {}, expected {}; "
                       "register that one under this id, or begin a new run with this policy (init)",
@@ -247,7 +264,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   if (trained && spaces == PolicySpaces::kRegistered) {
     const EnvSpec registered = own_spec(config.env_id, config.env_options).value();
     if (has_other_shapes(*trained, registered)) return changed_error(*trained, registered);
-    note = change_note(*trained, registered);
+    note = text_of(change_notes(*trained, registered));
     trained.reset();
   }
   const Result<EnvSpec> spec =

@@ -46,9 +46,19 @@ struct Policy {
   const ValueNormalizer* value_norm = nullptr;  // null: the critic outputs values
 };
 
-// Another source, or new bounds, first choices or masks of the environments that are registered
-// under a checkpoint's id, in words; "" if none differs, or if config has another id.
-std::string note_on_changes(const Checkpoint& checkpoint, const Config& config);
+// Whether environments are named by EnvSpec::upstream. The library's are named by their id, and a
+// plug-in's by its hash.
+bool is_named_by_source(const EnvSpec& spec);
+
+// A change of environments since a policy was trained.
+struct EnvChange {
+  bool is_of_engine = false;
+  std::string text;
+};
+
+// Another source or engine, or new bounds, first choices or masks of the environments that are
+// registered under a checkpoint's id; none if config has another id.
+std::vector<EnvChange> changes_since(const Checkpoint& checkpoint, const Config& config);
 // kMismatch if environments of another source are registered under a checkpoint's id, in which its
 // run cannot go on. Another version of a package is the same source.
 Status check_source(const Checkpoint& checkpoint);
@@ -86,7 +96,7 @@ class LoadedPolicy {
   Policy view() const;
   // The environment's own spec in training, if another is registered now; else null.
   const EnvSpec* changed_spec() const { return changed_ ? &*changed_ : nullptr; }
-  // note_on_changes(), with which the policy plays (PolicySpaces::kRegistered).
+  // changes_since(), with which the policy plays (PolicySpaces::kRegistered); "": none.
   const std::string& note() const { return note_; }
   // Views of all that acting needs. Call state_restored() after writing to them.
   std::vector<TensorRef> state();

@@ -51,6 +51,15 @@ Number number_of(const Json& object, const char* key) {
   return object[key].is_integer() ? object[key].integer<Number>() : Number{};
 }
 
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// "1.4.0"; one number alone may be of a name.
+bool is_version(std::string_view word) {
+  return word.find('.') != std::string_view::npos && is_digit(word.front()) &&
+         is_digit(word.back()) &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c == '.' || is_digit(c); });
+}
+
 }  // namespace
 
 std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
@@ -59,22 +68,32 @@ std::string source_words(std::string_view upstream) {
   // "gymnasium 1.4.0: make('CartPole-v1', x=0x1)": versions come before the colon, arguments after.
   std::size_t head = upstream.find(": ");
   if (head == std::string_view::npos || upstream.find('(') < head) head = 0;
+  constexpr std::string_view kAddress = " at 0x";
   std::string out;
-  const auto is_digit = [&](std::size_t i) {
-    return i < upstream.size() && std::isdigit(static_cast<unsigned char>(upstream[i])) != 0;
-  };
+  int depth = 0;  // of brackets
   for (std::size_t i = 0; i < upstream.size(); ++i) {
-    constexpr std::string_view kAddress = " at 0x";
-    if (i < head && upstream[i] == ' ' && is_digit(i + 1)) {
-      i = std::min(head, upstream.find_first_of(" ,", i + 1));
-    } else if (upstream.substr(i).starts_with(kAddress)) {
+    const std::size_t end = std::min(upstream.find_first_of(" ,:", i + 1), upstream.size());
+    const std::string_view word = upstream.substr(i + 1, end - i - 1);
+    const bool is_in_head = i < head && !word.empty() && is_digit(word.front());
+    if (upstream[i] == ' ' && (is_in_head || (depth == 0 && is_version(word)))) {
+      i = end - 1;
+      continue;
+    }
+    if (upstream.substr(i).starts_with(kAddress)) {
       i += kAddress.size();
       while (i < upstream.size() && std::isxdigit(static_cast<unsigned char>(upstream[i])) != 0)
         ++i;
+      if (i == upstream.size()) break;
     }
-    if (i < upstream.size()) out += upstream[i];
+    if (std::string_view("([{").find(upstream[i]) != std::string_view::npos) ++depth;
+    if (std::string_view(")]}").find(upstream[i]) != std::string_view::npos) --depth;
+    out += upstream[i];
   }
   return out;
+}
+
+bool same_source(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() || source_words(a) == source_words(b);
 }
 
 std::string program_hash() {

@@ -49,12 +49,20 @@ Result<Overrides> read_settings(const std::string& run_dir) {
   return std::move(record.value().config);
 }
 
+std::string text_in(const Overrides& config, const std::string& key) {
+  const auto found = std::find_if(config.begin(), config.end(),
+                                  [&](const auto& setting) { return setting.first == key; });
+  return found == config.end() ? "" : found->second;
+}
+
 // Differences that can change what is learnt, and the seed. Runs with other instruments, logs or
 // checkpoints have the same bits.
 std::vector<TextDifference> learning_differences(const Overrides& first, const Overrides& second) {
   std::vector<TextDifference> all = setting_differences(first, second);
-  std::erase_if(all, [](const TextDifference& d) {
-    return role_of(d.name) == Role::kMeasure || role_of(d.name) == Role::kRecord;
+  const bool one_source = same_source(text_in(first, "upstream"), text_in(second, "upstream"));
+  std::erase_if(all, [&](const TextDifference& d) {
+    return role_of(d.name) == Role::kMeasure || role_of(d.name) == Role::kRecord ||
+           (d.name == "upstream" && one_source);
   });
   return all;
 }
@@ -80,11 +88,15 @@ bool is_other_task(const TextDifference& d) {
   return role_of(d.name) == Role::kTask && !may_be_equal;
 }
 
-// Names of the settings besides the seed in which some run differs from the first.
+// Names of the settings besides the seed in which runs differ.
 Result<std::vector<std::string>> differing_settings(const std::vector<std::string>& run_dirs,
                                                     const std::vector<Overrides>& configs) {
   BROADLOOM_TRY(check_different_runs(run_dirs, configs));
   std::vector<std::string> names;
+  const auto add = [&](const TextDifference& d) {
+    const bool is_new = std::find(names.begin(), names.end(), d.name) == names.end();
+    if (is_new && d.name != "seed") names.push_back(d.name);
+  };
   for (std::size_t i = 1; i < configs.size(); ++i) {
     for (const TextDifference& d : learning_differences(configs.front(), configs[i])) {
       if (is_other_task(d)) {
@@ -93,17 +105,19 @@ Result<std::vector<std::string>> differing_settings(const std::vector<std::strin
             "each with its own --out FILE.svg",
             run_dirs.front(), run_dirs[i], d.name, d.first, d.second));
       }
-      const bool is_new = std::find(names.begin(), names.end(), d.name) == names.end();
-      if (is_new && d.name != "seed") names.push_back(d.name);
+      add(d);
+    }
+    // The first run may be without a source, which contradicts none of the others.
+    for (std::size_t a = 1; a < i; ++a) {
+      for (const TextDifference& d : learning_differences(configs[a], configs[i])) add(d);
     }
   }
   return names;
 }
 
 std::string value_in(const Overrides& config, const std::string& key) {
-  const auto found = std::find_if(config.begin(), config.end(),
-                                  [&](const auto& setting) { return setting.first == key; });
-  return found != config.end() && !found->second.empty() ? found->second : "none";
+  const std::string text = text_in(config, key);
+  return text.empty() ? "none" : text;
 }
 
 // "num_envs=8 gamma=0.9"

@@ -170,7 +170,7 @@ Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& secon
       setting_differences(first.value().manifest.config, second.value().manifest.config);
   const std::string &source = first.value().manifest.upstream,
                     &other = second.value().manifest.upstream;
-  if (source != other) diff.settings.push_back({"upstream", source, other});
+  if (!same_source(source, other)) diff.settings.push_back({"upstream", source, other});
   diff.origins = origin_differences(first.value().manifest, second.value().manifest);
   BROADLOOM_TRY(compare(a, b, diff));
   BROADLOOM_TRY(read_to_the_end(a));

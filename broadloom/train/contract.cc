@@ -11,6 +11,7 @@
 #include "broadloom/env/strata.h"
 #include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/group_shapes.h"
 #include "broadloom/setup/network_shape.h"
@@ -215,7 +216,7 @@ std::string ranks_text(const RankPlan& plan) {
 }  // namespace
 
 std::string recorded_upstream(const EnvSpec& spec) {
-  return is_built_in(spec.id) ? "" : spec.upstream;
+  return is_named_by_source(spec) ? spec.upstream : "";
 }
 
 Result<RolloutContract> make_contract(const Config& config, int threads, int ranks) {

@@ -84,7 +84,7 @@ struct RolloutContract {
 // kInvalidConfig if config and environment do not fit (check_fits) or ranks cannot share it.
 Result<RolloutContract> make_contract(const Config& config, int threads, int ranks = 1);
 
-// EnvSpec::upstream for records: "" for environments of the library, whose id says it.
+// EnvSpec::upstream for records: "" if is_named_by_source() is false.
 std::string recorded_upstream(const EnvSpec& spec);
 
 // A few lines, each with a newline. Omits families, strata and similar lines if there are none.

@@ -226,8 +226,8 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
 std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Config& run) {
   const Config& theirs = policy.checkpoint.config;
   std::vector<std::string> notes;
-  if (std::string changes = note_on_changes(policy.checkpoint, run); !changes.empty()) {
-    notes.push_back(std::move(changes));
+  for (EnvChange& change : changes_since(policy.checkpoint, run)) {
+    notes.push_back(std::move(change.text));
   }
   const std::string differences = task_differences(theirs, run);
   if (!differences.empty()) {

@@ -80,9 +80,8 @@ bool is_engine(const Part& part, const std::string& key) {
 // Records gained the task's description later, and environments may have gained it after the run. A
 // side without it does not contradict the other. A source of another version is the same source.
 FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const Json& b) {
-  constexpr std::array<std::string_view, 4> kTaskKeys = {"reward_terms", "commands", "terrain",
-                                                         "upstream"};
-  if (key == "upstream" && source_words(a[key].text()) == source_words(b[key].text())) {
+  constexpr std::array<std::string_view, 3> kTaskKeys = {"reward_terms", "commands", "terrain"};
+  if (key == "upstream" && same_source(a[key].text(), b[key].text())) {
     return FieldRule::kNoted;
   }
   const bool is_task_key = std::string_view(part.name) == "contract" &&

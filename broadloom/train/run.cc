@@ -493,8 +493,10 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   }
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {
-    const std::string changes = note_on_changes(checkpoint.value(), run.value().config);
-    if (!changes.empty() && !other_engine && hooks.on_note) hooks.on_note(changes);
+    for (const EnvChange& change : changes_since(checkpoint.value(), run.value().config)) {
+      const bool is_said = change.is_of_engine && other_engine;
+      if (!is_said && hooks.on_note) hooks.on_note(change.text);
+    }
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {

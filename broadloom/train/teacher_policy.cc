@@ -10,6 +10,7 @@
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/train/initial_policy.h"
 
@@ -58,7 +59,7 @@ Status check_actions_of(const Policy& teacher, const std::string& file, const En
 Status check_task_of(const Policy& teacher, const std::string& file, const EnvSpec& spec) {
   const std::string& task = teacher.spec.id;
   if (task == spec.id || !is_built_in(task) || !is_built_in(spec.id)) return {};
-  if (teacher.spec.upstream == spec.upstream) return {};
+  if (same_source(teacher.spec.upstream, spec.upstream)) return {};
   return refuse(file, fmt::format("got a policy of {}, expected one of {}; name a teacher of the "
                                   "student's task",
                                   task, spec.id));

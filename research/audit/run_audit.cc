@@ -256,8 +256,8 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   if (alone) {
     report.notes.emplace_back("this is a checkpoint file alone: there are no logs to examine");
   }
-  if (std::string changes = note_on_changes(checkpoint.value(), config); !changes.empty()) {
-    report.notes.push_back(std::move(changes));
+  for (EnvChange& change : changes_since(checkpoint.value(), config)) {
+    report.notes.push_back(std::move(change.text));
   }
   const Result<bool> others = may_have_others(folder, alone);
   if (!others.ok()) return others.status();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "broadloom/core/random.h"
+#include "broadloom/evaluate/panel_compare.h"
 
 namespace broadloom {
 namespace {
@@ -204,6 +205,16 @@ TEST(Panel, MustFitTheRunsEnvironmentAndShapes) {
   EXPECT_TRUE(check_panel_fits(
                   parsed_panel("env_id = \"FrozenLake-v1\"\n[env]\nmap_name = \"8x8\"\n"), lake)
                   .ok());
+}
+
+// Older records have the path of the model's file.
+TEST(PanelComparison, TakesResultsOfOneEngineInOtherWords) {
+  PanelResult first, other;
+  first.engine = "MySim 3.3, /here/robot.xml 12ab";
+  other.engine = "MySim 3.3, robot.xml 12ab";
+  EXPECT_TRUE(check_co_computed(first, other).ok()) << check_co_computed(first, other).message();
+  other.engine = "MySim 3.3, robot.xml 34cd";
+  EXPECT_EQ(check_co_computed(first, other).kind(), ErrorKind::kMismatch);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/record/files.h"
@@ -114,6 +116,50 @@ TEST_F(LoadedPolicies, GiveValuesInUnitsOfRewards) {
       EXPECT_LT(outputs.values[i], -5.0f);
     }
   }
+}
+
+// As a checkpoint of another version of the library would say it.
+TEST_F(LoadedPolicies, OfTheLibraryHaveTheSourceThatTheirIdSays) {
+  trained({{"env_id", "CartPole-v1"}});
+  Checkpoint checkpoint = read_checkpoint(path()).take();
+  checkpoint.own_spec = env_spec("CartPole-v1", {}).take();
+  checkpoint.own_spec->upstream = "Gymnasium 0.29 cart.py, on another.xml";
+  EXPECT_TRUE(check_source(checkpoint).ok()) << check_source(checkpoint).message();
+  EXPECT_TRUE(changes_since(checkpoint, checkpoint.config).empty());
+}
+
+TEST_F(LoadedPolicies, AllChangesOfTheirEnvironmentsAreSaid) {
+  EnvSpec spec = env_spec("Pendulum-v1", {}).take();
+  spec.id = "Swing-v0";
+  spec.upstream = "MySim 2.2";
+  spec.engine = "MyEngine 4";
+  const MakeSimulator make = [](const VecEnvOptions& options) {
+    return make_vec_env("Pendulum-v1", {}, options);
+  };
+  ASSERT_TRUE(register_environment(simulator_entry(spec, make)).ok());
+  trained({{"env_id", "Pendulum-v1"}});
+  Checkpoint checkpoint = read_checkpoint(path()).take();
+  checkpoint.config.env_id = spec.id;
+  checkpoint.own_spec = spec;
+  EXPECT_TRUE(changes_since(checkpoint, checkpoint.config).empty());
+  EnvSpec& then = *checkpoint.own_spec;
+  then.upstream = "MySim 2.1";
+  then.engine = "MyEngine 3";
+  then.action.high[0] *= 2.0f;
+  then.observation.low[1] *= 2.0f;
+  EXPECT_TRUE(check_source(checkpoint).ok()) << "another version is the same source";
+  const std::vector<EnvChange> changes = changes_since(checkpoint, checkpoint.config);
+  ASSERT_EQ(changes.size(), 4u);
+  const char* const words[] = {"comes from 'MySim 2.2' now, and came from 'MySim 2.1'",
+                               "stepped by 'MyEngine 4' now, and was by 'MyEngine 3'",
+                               "actions of Swing-v0 have", "observations of Swing-v0 have"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NE(changes[i].text.find(words[i]), std::string::npos) << changes[i].text;
+    EXPECT_EQ(changes[i].is_of_engine, i == 1);
+  }
+  EXPECT_EQ(changes[0].text.find("register that one"), std::string::npos);
+  then.upstream = "YourSim 2.2";
+  EXPECT_EQ(check_source(checkpoint).kind(), ErrorKind::kMismatch);
 }
 
 TEST_F(LoadedPolicies, AreRefusedWithoutAWholeCheckpoint) {

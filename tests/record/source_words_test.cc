@@ -14,9 +14,28 @@ TEST(SourceWords, LeaveOutVersionsAndAddresses) {
   EXPECT_EQ(source_words("Made(<f at 0x7f00ab>), <g at 0x1>"), "Made(<f>), <g>");
 }
 
+// The built-in environments and most users write "library version file".
+TEST(SourceWords, LeaveOutVersionsWithoutAColon) {
+  EXPECT_EQ(source_words("MuJoCo Playground 0.1.0 go1/joystick.py, on biped.xml"),
+            "MuJoCo Playground go1/joystick.py, on biped.xml");
+  EXPECT_EQ(source_words("cart 1.0, a plug-in"), "cart, a plug-in");
+  EXPECT_EQ(source_words("MySim 2.1"), "MySim");
+}
+
+TEST(SameSource, IsThatOfAnotherVersionOrOfARecordWithout) {
+  EXPECT_TRUE(same_source("MySim 2.1", "MySim 2.2"));
+  EXPECT_TRUE(same_source("mk(o=<Obj at 0x7f01>)", "mk(o=<Obj at 0x7f02>)"));
+  EXPECT_TRUE(same_source("", "MySim 2.1"));
+  EXPECT_TRUE(same_source("MySim 2.1", ""));
+  EXPECT_FALSE(same_source("MySim 2.1", "YourSim 2.1"));
+  EXPECT_FALSE(same_source("MySim(gravity= 2.1)", "MySim(gravity= 2.2)"));
+  EXPECT_FALSE(same_source("Sim, on robot 2.1.xml", "Sim, on robot 2.2.xml"));
+}
+
 TEST(SourceWords, KeepNumbersOfArguments) {
   for (const char* words : {"", "Made(a=[1, 2.5], b={1: 2})", "make: Made(x= 0x7f, y= 3)",
-                            "Sized(size=3), FlattenObservation", "library 2 without arguments"}) {
+                            "Sized(size=3), FlattenObservation", "library 2 without arguments",
+                            "Made(x=[1, 2.5, 3.5])", "Sim, on robot 2.1.xml"}) {
     EXPECT_EQ(source_words(words), words);
   }
 }

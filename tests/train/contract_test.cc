@@ -1,5 +1,6 @@
 // The contract that a run prints before it starts.
 #include "broadloom/train/contract.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,18 @@ RolloutContract contract_of(const Overrides& overrides) {
   const Result<RolloutContract> contract = make_contract(config.value(), 2);
   EXPECT_TRUE(contract.ok()) << contract.status().message();
   return contract.value();
+}
+
+// A newer plug-in says its version there; its hash is recorded, and is noted if it differs.
+TEST(Contract, RecordsTheSourceOfEnvironmentsThatNothingElseNames) {
+  EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  EXPECT_NE(spec.upstream, "");
+  EXPECT_EQ(recorded_upstream(spec), "");
+  spec.id = "NoSuchCart-v0";
+  spec.upstream = "cart 1.0, a plug-in";
+  EXPECT_EQ(recorded_upstream(spec), spec.upstream);
+  spec.plugin = {"cart", "1.0", "0011"};
+  EXPECT_EQ(recorded_upstream(spec), "");
 }
 
 // 4,096 environments, 24 steps, 128 families: the numbers of a worked example are 98,304 samples

@@ -228,6 +228,25 @@ TEST_F(Hashes, RunsOfOtherSeedsPartAtOnceAndEverywhere) {
   EXPECT_EQ(diff.parting->environments.size(), 37u);
 }
 
+TEST_F(Hashes, OneSourceInOtherWordsIsNoDifference) {
+  const Config config = hashed_config();
+  const auto train = [&](const std::string& name, const std::string& source) {
+    ASSERT_TRUE(start_run(config, at(name), 1, {}).ok());
+    Manifest manifest = read_manifest(at(name) + "/manifest.json").take();
+    manifest.upstream = source;
+    ASSERT_TRUE(write_file_atomically(at(name) + "/manifest.json", manifest_json(manifest)).ok());
+  };
+  train("a", "mk(o=<Obj object at 0x7f01>)");
+  train("b", "mk(o=<Obj object at 0x7f02>)");
+  train("older", "");
+  train("other", "mk(o=1)");
+  EXPECT_TRUE(diff_runs(at("a"), at("b")).value().settings.empty());
+  EXPECT_TRUE(diff_runs(at("a"), at("older")).value().settings.empty());
+  const RunDiff diff = diff_runs(at("a"), at("other")).take();
+  ASSERT_EQ(diff.settings.size(), 1u);
+  EXPECT_EQ(diff.settings[0].name, "upstream");
+}
+
 TEST_F(Hashes, AreEqualAsFarAsBothGo) {
   const Config config = hashed_config();
   train_on(config, make_envs(config), 5, at("long"));

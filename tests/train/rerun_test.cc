@@ -441,6 +441,16 @@ TEST_F(Ledger, ARecordFromBeforeTasksWereSaidAgrees) {
   EXPECT_FALSE(field(drawn, "seeds.training").agrees);
 }
 
+// A plug-in's text holds its version, and older records have it.
+TEST_F(Ledger, ARecordWithAPlugInsSourceAgrees) {
+  const Result<std::string> line =
+      sealed_anew(trained(), [](OrderedJson& json) { json["contract"]["upstream"] = "cart 1.0"; });
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  const RerunReport report = run_again(line.value(), "again");
+  EXPECT_TRUE(report.agrees());
+  EXPECT_EQ(field(report, "contract.upstream").rule, FieldRule::kNoted);
+}
+
 TEST_F(Ledger, ACurriculumIsRecordedAndFollowedAgain) {
   const std::string text = trained({{"strata.a.half_length", "0.4..0.6"},
                                     {"strata.b.half_length", "0.1..0.2"},
