@@ -194,10 +194,13 @@ class WarpTest(unittest.TestCase):
         first = train("edited", robot, on_iteration=lambda p: p["iteration"] < 2)
         file.write_text(MODEL.replace("0.01", "0.005"))
         engine = made(2, file).metadata["engine"]
-        self.assertNotEqual(manifest(first)["engine"], engine)
+        began = manifest(first)["engine"]
+        self.assertNotEqual(began, engine)
         second = broadloom.train(robot, name="edited-v0", out=out("edited_2"), **SETTINGS)
         self.assertEqual(manifest(second)["engine"], engine)
-        self.assertEqual(manifest(broadloom.resume(first, quiet=True))["engine"], engine)
+        resumed = manifest(broadloom.resume(first, quiet=True))
+        self.assertEqual(resumed["engine"], began)
+        self.assertEqual([change["engine"] for change in resumed["engine_changes"]], [engine])
 
     def test_functions_with_numbers_of_their_own_are_found(self):
         def noisy(num_envs):

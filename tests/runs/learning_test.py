@@ -91,7 +91,8 @@ class Learning(unittest.TestCase):
     def test_large_rewards_need_normalised_values(self):
         large = "--env_id Pendulum-v1 --norm_reward false --reward_scale 100 --num_envs 16 "
         large += "--num_steps 128 --num_minibatches 8 --update_epochs 10 --learning_rate 0.001 "
-        large += "--gamma 0.9 --stagger_starts true --total_timesteps 150000 --norm_value"
+        large += "--gamma 0.9 --stagger_starts true --stagger_by actions "
+        large += "--total_timesteps 150000 --norm_value"
         returns = {}
         for norm in ("off", "running", "popart"):
             returns[norm] = self.training_returns(*large.split(), norm)
