@@ -112,6 +112,7 @@ std::vector<EnvChange> change_notes(const EnvSpec& trained, const EnvSpec& now) 
 
 std::string text_of(const std::vector<EnvChange>& changes) {
   std::vector<std::string> texts;
+  texts.reserve(changes.size());
   for (const EnvChange& change : changes) texts.push_back(change.text);
   return fmt::format("{}", fmt::join(texts, ". "));
 }
