@@ -316,8 +316,9 @@ Result<SeenRows> seen_rows(const Policy& policy, std::string& unplayed) {
       {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
   if (played.ok()) return keeper.all();
   // A file may be missing, or the code of a plug-in not allowed.
-  const bool is_absent =
-      played.status().kind() == ErrorKind::kNotFound || is_only_described(policy.config.env_id);
+  const ErrorKind kind = played.status().kind();
+  const bool is_absent = kind == ErrorKind::kNotFound ||
+                         (kind == ErrorKind::kInvalidConfig && needs_description(policy.spec));
   if (!is_absent) return played.status();
   unplayed = played.status().message();
   return drawn(policy);
