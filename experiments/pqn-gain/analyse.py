@@ -24,25 +24,30 @@ NUMBERS = ["inflation", "signal", "signal low", "agreement"]
 JUDGED_LAMBDA = 0.95
 
 
+def cells_of_report(path, loss):
+    """(shape, lambda, the NUMBERS) of each cell of a gradients.json; "" where there is none."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    agreement = {
+        (one["num_envs"], one["num_steps"], one["lambda"]): one["agreement"]["value"]
+        for one in report["agreement"]
+        if one["critic"] == "own" and one["norm_adv"] == (loss == "policy")
+    }
+    for one in report["variance"]:
+        shape = one["num_envs"], one["num_steps"]
+        signal = one["signal_to_noise"]
+        values = [one["variance_inflation"]["value"], signal["value"], signal["low"],
+                  agreement[(*shape, one["lambda"])]]  # fmt: skip
+        yield SHAPES[shape], one["lambda"], ["" if value is None else value for value in values]
+
+
 def measured(folder):
     """A row for each policy, loss, shape and lambda."""
     for path in sorted(folder.glob("*/*.json")):
         found = re.fullmatch(r"(.+)-(ppo|pqn)-(\d+)", path.parent.name)
         if found is None or path.stem not in LOSSES:
             continue
-        report = json.loads(path.read_text(encoding="utf-8"))
-        agreement = {
-            (one["num_envs"], one["num_steps"], one["lambda"]): one["agreement"]["value"]
-            for one in report["agreement"]
-            if one["critic"] == "own" and one["norm_adv"] == (path.stem == "policy")
-        }
-        for one in report["variance"]:
-            shape = one["num_envs"], one["num_steps"]
-            signal = one["signal_to_noise"]
-            values = [one["variance_inflation"]["value"], signal["value"], signal["low"],
-                      agreement[(*shape, one["lambda"])]]  # fmt: skip
-            yield [TASKS[found[1]], path.stem, int(found[3]), SHAPES[shape], one["lambda"],
-                   *("" if value is None else value for value in values)]  # fmt: skip
+        for shape, lambda_, values in cells_of_report(path, path.stem):
+            yield TASKS[found[1]], path.stem, int(found[3]), shape, lambda_, *values
 
 
 def returns(folder):

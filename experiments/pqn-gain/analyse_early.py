@@ -5,7 +5,6 @@ RUNS is the folder of run_early.sh. Without it the kept numbers are read. A seed
 mean over its two moments. Losses are compared by Welch's 95 % intervals over seeds.
 """
 
-import json
 import math
 import pathlib
 import re
@@ -14,7 +13,16 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-from analyse import JUDGED_LAMBDA, NARROW, NUMBERS, SHAPES, TASKS, WIDE, mean_of  # noqa: E402
+from analyse import (  # noqa: E402
+    JUDGED_LAMBDA,
+    NARROW,
+    NUMBERS,
+    SHAPES,
+    TASKS,
+    WIDE,
+    cells_of_report,
+    mean_of,
+)
 from rows import T_95, interval, read, write, write_verdicts  # noqa: E402
 
 LOSSES = {"ppo": "policy", "pqn": "td"}
@@ -29,19 +37,8 @@ def measured(folder):
     for path in sorted(folder.glob("*/[0-9]*.json")):
         task, algorithm, seed = re.fullmatch(r"(.+)-(ppo|pqn)-(\d+)", path.parent.name).groups()
         loss = LOSSES[algorithm]
-        report = json.loads(path.read_text(encoding="utf-8"))
-        agreement = {
-            (one["num_envs"], one["num_steps"], one["lambda"]): one["agreement"]["value"]
-            for one in report["agreement"]
-            if one["critic"] == "own" and one["norm_adv"] == (loss == "policy")
-        }
-        for one in report["variance"]:
-            shape = one["num_envs"], one["num_steps"]
-            signal = one["signal_to_noise"]
-            values = [one["variance_inflation"]["value"], signal["value"], signal["low"],
-                      agreement[(*shape, one["lambda"])]]  # fmt: skip
-            yield [TASKS[task], loss, int(path.stem), int(seed), SHAPES[shape], one["lambda"],
-                   *("" if value is None else value for value in values)]  # fmt: skip
+        for shape, lambda_, values in cells_of_report(path, loss):
+            yield TASKS[task], loss, int(path.stem), int(seed), shape, lambda_, *values
 
 
 class Policies:
