@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/train/backend.h"
 
 namespace broadloom {
@@ -39,7 +40,8 @@ class DeviceBackend final : public Backend {
     if (is_behind_ || gathered_iteration_ == iteration) return {};
     BROADLOOM_TRY(device_->bring_environments(setup_.envs));
     gathered_iteration_ = iteration;
-    return setup_.envs.state_restored();
+    return call_simulator(setup_.envs.spec().id, "state_restored",
+                          [&] { return setup_.envs.state_restored(); });
   }
 
   Status capture(std::int64_t iteration) override {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/network_rows.h"
 #include "broadloom/rollout/collect_fault.h"
@@ -201,7 +202,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
 }
 
 Status StartPool::take(VecEnv& envs, const std::vector<float>& states, std::int64_t first) {
-  BROADLOOM_TRY(envs.capture());
+  BROADLOOM_TRY(call_simulator(envs.spec().id, "capture", [&] { return envs.capture(); }));
   std::vector<TensorRef> state;
   envs.append_state("", state);
   tensors_.resize(state.size());
@@ -231,7 +232,7 @@ Status StartPool::draw(std::uint64_t seed, VecEnv& envs, std::vector<float>& sta
     std::copy_n(memory_.begin() + static_cast<std::ptrdiff_t>(start * width), width,
                 states.begin() + static_cast<std::ptrdiff_t>(n * width));
   }
-  return envs.state_restored();
+  return call_simulator(envs.spec().id, "state_restored", [&] { return envs.state_restored(); });
 }
 
 Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int copies,

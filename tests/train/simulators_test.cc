@@ -794,6 +794,98 @@ TEST_F(Runs, LimitsOfASimulatorAreRefusedWithTheContract) {
   EXPECT_EQ(refusal("InStep-v0", {{"stagger_starts", "true"}}, 1), "all of them begin at once");
 }
 
+// CartPole-v1 with a spec that may change, as another installed version has another.
+class Renewed final : public ForwardingVecEnv {
+ public:
+  explicit Renewed(std::unique_ptr<VecEnv> inner)
+      : ForwardingVecEnv(std::move(inner)), spec_(now()) {}
+  const EnvSpec& spec() const override { return spec_; }
+  static EnvSpec& now() {
+    static EnvSpec spec = env_spec("CartPole-v1", {}).take();
+    return spec;
+  }
+
+ private:
+  EnvSpec spec_;
+};
+
+TEST_F(Runs, AnotherVersionIsNotedBesideAnotherEngine) {
+  EnvSpec& spec = Renewed::now();
+  spec.id = "Renewed-v0";
+  spec.upstream = "MySim 2.1";
+  spec.engine = "MyEngine 3";
+  SimulatorWithOptions simulator;
+  simulator.spec = [](const Overrides&) { return Result<EnvSpec>(Renewed::now()); };
+  simulator.make = [](const Overrides&,
+                      const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
+    Result<std::unique_ptr<VecEnv>> inner = make_vec_env("CartPole-v1", {}, options);
+    if (!inner.ok()) return inner;
+    return std::unique_ptr<VecEnv>(std::make_unique<Renewed>(inner.take()));
+  };
+  simulator.options = [] { return std::vector<FieldInfo>(); };
+  ASSERT_TRUE(register_environment(simulator_entry(spec.id, simulator)).ok());
+  const Config config = simulated_config(spec.id, kConstant);
+  ASSERT_TRUE(start_run(config, at("run"), 1, stop_after(3)).ok());
+  spec.upstream = "MySim 2.2";
+  spec.engine = "MyEngine 4";
+  spec.observation.high[0] += 1.0f;
+  std::vector<std::string> notes;
+  RunHooks hooks = stop_after(5);
+  hooks.on_note = [&](const std::string& note) { notes.push_back(note); };
+  const Status resumed = resume_run(at("run"), 1, hooks).status();
+  ASSERT_TRUE(resumed.ok()) << resumed.message();
+  ASSERT_EQ(notes.size(), 3u) << fmt::format("{}", fmt::join(notes, "\n"));
+  EXPECT_NE(notes[0].find("is stepped by 'MyEngine 4', but was stepped by 'MyEngine 3'"),
+            std::string::npos);
+  EXPECT_NE(notes[1].find("from 'MySim 2.2' now, and came from 'MySim 2.1'"), std::string::npos);
+  EXPECT_NE(notes[2].find("observations of Renewed-v0 have"), std::string::npos);
+  spec.upstream = "YourSim 2.2";
+  const Status refused = resume_run(at("run"), 1, {}).status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kMismatch);
+  EXPECT_NE(refused.message().find("got 'YourSim 2.2', expected 'MySim 2.2'"), std::string::npos)
+      << refused.message();
+}
+
+// Fails as a C++ program may where its state is read or set.
+class ThrowingState final : public Simulator {
+ public:
+  ThrowingState(std::unique_ptr<VecEnv> inner, const std::string& id, bool in_capture)
+      : Simulator(std::move(inner), id, {}), in_capture_(in_capture) {}
+  Status capture() override {
+    if (in_capture_) throw std::runtime_error("socket closed");
+    return inner().capture();
+  }
+  Status state_restored() override { throw std::runtime_error("socket closed"); }
+
+ private:
+  bool in_capture_;
+};
+
+TEST_F(Runs, ExceptionsOfStationaryStartsNameTheirSimulator) {
+  ThreadPool pool(1);
+  for (const bool in_capture : {false, true}) {
+    const std::string id = fmt::format("ThrowingState{}-v0", in_capture);
+    register_simulator(id, [=](auto inner) {
+      return std::make_unique<ThrowingState>(std::move(inner), id, in_capture);
+    });
+    const std::unique_ptr<Trainer> trainer =
+        trainer_of(simulated_config(id, {{"max_episode_steps", "4"}}));
+    const Result<StartPool> starts = StartPool::create(trainer->policy(), 3, pool);
+    Status failed = starts.status();
+    if (!in_capture) {
+      ASSERT_TRUE(starts.ok()) << starts.status().message();
+      BlockSource source(trainer->policy(), &starts.value(), 3, pool);
+      failed = source.collect({4, 8}, 3, 0).status();
+    }
+    EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+    const std::string words = fmt::format(
+        "{}() of {} threw an exception, expected a Status: "
+        "socket closed",
+        in_capture ? "capture" : "state_restored", id);
+    EXPECT_NE(failed.message().find(words), std::string::npos) << failed.message();
+  }
+}
+
 TEST_F(Runs, StationaryStartsNeedStateThatIsSaved) {
   const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config("Lost-v0"));
   const Status refused = StartPool::check(trainer->policy());
