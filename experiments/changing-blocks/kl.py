@@ -107,7 +107,9 @@ def main():
     done = set()
     if path.exists():
         with path.open() as file:
-            done = {(row["task"], float(row["rate"]), int(row["seed"])) for row in csv.DictReader(file)}
+            done = {
+                (row["task"], float(row["rate"]), int(row["seed"])) for row in csv.DictReader(file)
+            }
     settings = [
         (task, rate, seed)
         for seed, task, rate in itertools.product(range(low, high + 1), TASKS, RATES)

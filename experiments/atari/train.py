@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Makes the runs of PREREGISTRATION.md, and keeps a row for each: train.py SEED...
+
+Needs the Python package and ale-py. Stop it at any moment: the same command goes on with the runs
+that results/runs.csv lacks. BLOCKS="8x128 128x8" names some of the blocks, THREADS=1 the threads.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import broadloom
+
+RESULTS = pathlib.Path(__file__).resolve().parent / "results/runs.csv"
+GAMES = ["Breakout", "Pong", "Boxing"]
+BLOCKS = ["8x128", "128x8", "16x128", "8x256"]
+STEPS, MINIBATCH = 300_000, 256
+LAYERS = range(1, 5)
+MEASURES = [
+    "encoder_approximate_rank",
+    "encoder_effective_rank",
+    "dormant",
+    *(f"encoder_layer{layer}_dormant" for layer in LAYERS),
+    "weight_norm",
+    "grad_kurtosis",
+]
+HEADER = ["game", "block", "seed", "gradient steps", "return", "last", *MEASURES, "parameters"]
+# CleanRL's ppo_atari.py
+SETTINGS = {
+    "encoder": "nature",
+    "shared_encoder": True,
+    "learning_rate": 2.5e-4,
+    "update_epochs": 4,
+    "clip_coef": 0.1,
+    "ent_coef": 0.01,
+    "norm_obs": False,
+    "eval_episodes": 10,
+    "total_timesteps": STEPS,
+    "instruments": "plasticity",
+}
+
+
+def train(game, block, seed, threads):
+    envs, steps = map(int, block.split("x"))
+    batch = envs * steps
+    with tempfile.TemporaryDirectory() as folder:
+        run = broadloom.train(
+            f"gymnasium/ALE/{game}-v5",
+            env_kwargs={"img_height": 42, "img_width": 42},
+            num_envs=envs,
+            num_steps=steps,
+            num_minibatches=batch // MINIBATCH,
+            instrument_every=STEPS // batch // 5,
+            seed=seed,
+            threads=threads,
+            tensorboard=False,
+            quiet=True,
+            out=f"{folder}/run",
+            **SETTINGS,
+        )
+        lines = [json.loads(line) for line in pathlib.Path(run.folder, "metrics.jsonl").open()]
+        line = json.loads(pathlib.Path(run.folder, "ledger_line.json").read_text())
+    returns = [
+        at["episodic_return"]
+        for at in lines
+        if at["global_step"] > STEPS / 2 and at["episodic_return"] is not None
+    ]
+    measured = [at for at in lines if "plasticity/weight_norm" in at][-1]
+    return [
+        game,
+        block,
+        seed,
+        line["result"]["gradient_steps"],
+        statistics.fmean(returns),
+        line["evaluation"]["mean_return"],
+        *(measured[f"plasticity/{name}"] for name in MEASURES),
+        line["result"]["parameters_hash"],
+    ]
+
+
+def main():
+    with RESULTS.open("a+", newline="") as file:
+        file.seek(0)
+        kept = {(row["game"], row["block"], int(row["seed"])) for row in csv.DictReader(file)}
+        out = csv.writer(file, lineterminator="\n")
+        if not kept:
+            out.writerow(HEADER)
+        for block in os.environ.get("BLOCKS", " ".join(BLOCKS)).split():
+            for seed in map(int, sys.argv[1:]):
+                for game in GAMES:
+                    if (game, block, seed) not in kept:
+                        row = train(game, block, seed, int(os.environ.get("THREADS", "2")))
+                        out.writerow([f"{x:.5g}" if isinstance(x, float) else x for x in row])
+                        file.flush()
+                        print(*row[:6], flush=True)
+
+
+if __name__ == "__main__":
+    main()
