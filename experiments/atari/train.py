@@ -55,6 +55,7 @@ def train(game, block, seed, threads):
             num_steps=steps,
             num_minibatches=batch // MINIBATCH,
             instrument_every=STEPS // batch // 5,
+            eval_interval=STEPS // batch,
             seed=seed,
             threads=threads,
             tensorboard=False,
