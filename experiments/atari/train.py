@@ -60,11 +60,12 @@ def train(game, block, seed, threads):
             threads=threads,
             tensorboard=False,
             quiet=True,
+            ledger="none",
             out=f"{folder}/run",
             **SETTINGS,
         )
-        lines = [json.loads(line) for line in pathlib.Path(run.folder, "metrics.jsonl").open()]
-        line = json.loads(pathlib.Path(run.folder, "ledger_line.json").read_text())
+        lines = [json.loads(line) for line in (run.dir / "metrics.jsonl").open()]
+        line = json.loads((run.dir / "ledger_line.json").read_text())
     returns = [
         at["episodic_return"]
         for at in lines
