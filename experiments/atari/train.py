@@ -44,6 +44,10 @@ SETTINGS = {
 }
 
 
+def lines_of(path):
+    return [json.loads(line) for line in path.open()]
+
+
 def train(game, block, seed, threads):
     envs, steps = map(int, block.split("x"))
     batch = envs * steps
@@ -55,7 +59,7 @@ def train(game, block, seed, threads):
             num_steps=steps,
             num_minibatches=batch // MINIBATCH,
             instrument_every=STEPS // batch // 5,
-            eval_interval=STEPS // batch,
+            eval_interval=STEPS // batch // 5,
             seed=seed,
             threads=threads,
             tensorboard=False,
@@ -64,21 +68,17 @@ def train(game, block, seed, threads):
             out=f"{folder}/run",
             **SETTINGS,
         )
-        lines = [json.loads(line) for line in (run.dir / "metrics.jsonl").open()]
-        line = json.loads((run.dir / "ledger_line.json").read_text())
-    returns = [
-        at["episodic_return"]
-        for at in lines
-        if at["global_step"] > STEPS / 2 and at["episodic_return"] is not None
-    ]
+        lines = lines_of(run.dir / "metrics.jsonl")
+        returns = [at["mean_return"] for at in lines_of(run.dir / "eval.jsonl")]
+        (line,) = lines_of(run.dir / "ledger_line.json")
     measured = [at for at in lines if "plasticity/weight_norm" in at][-1]
     return [
         game,
         block,
         seed,
         line["result"]["gradient_steps"],
-        statistics.fmean(returns),
-        line["evaluation"]["mean_return"],
+        statistics.fmean(returns[-3:]),
+        returns[-1],
         *(measured[f"plasticity/{name}"] for name in MEASURES),
         line["result"]["parameters_hash"],
     ]
