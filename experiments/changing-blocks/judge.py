@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the runs of both panels and judges the predictions: judge.py STORES RESULTS
+"""Keeps the runs of all panels and judges the predictions: judge.py STORES RESULTS
 
 Rates are chosen and scored by the surface's rule, which is the product's (docs/statistics.md,
 "Tuned settings").
@@ -15,10 +15,13 @@ EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
 from fair import Arm, call, gain, other_is  # noqa: E402
-from rows import write, write_verdicts  # noqa: E402
+from kl import NAME as DOUBLED  # noqa: E402
+from rows import read, write, write_verdicts  # noqa: E402
 
 DEALS = 20000
+OLD = 78  # the last seed of the first eight
 SMALL, LARGE, BEST = "4x64", "16x256", "best fixed"
+SOONER = f"{SMALL} to {LARGE} at 0.3"
 PANELS = {"one": "one", "four": "four minibatches"}
 
 
@@ -96,13 +99,15 @@ def together(sides, rng):
     return found / len(tasks), (far + 1) / (DEALS + 1)
 
 
+def beside(tasks, name, other, rng):
+    return together([(same[name].scores, same[other].scores) for same in tasks], rng)
+
+
 def together_rows(arms, rng):
-    """Each schedule against the best fixed block, over all tasks; then the best schedule by mean
+    """Each schedule against the best fixed block, over all tasks; then whether it leads by mean
     rank. A share above one half: the schedule is ahead."""
-    for panel in PANELS.values():
+    for panel in dict.fromkeys(panel for panel, _ in arms):
         tasks = [same for (name, _), same in arms.items() if name == panel]
-        if not tasks:
-            continue
         schedules = [name for name in tasks[0] if is_schedule(name)]
         places = collections.Counter()
         for same in tasks:
@@ -110,8 +115,32 @@ def together_rows(arms, rng):
             places.update({name: order.index(name) for name in schedules})
         leader = min(schedules, key=lambda name: places[name])
         for name in schedules:
-            share, p = together([(s[name].scores, s[BEST].scores) for s in tasks], rng)
-            yield [panel, name, len(tasks), share, p, "yes" if name == leader else ""]
+            found = beside(tasks, name, BEST, rng)
+            yield [panel, name, len(tasks), *found, "yes" if name == leader else ""]
+
+
+def doubled_rows(kept, doubled, rng):
+    """The doubled block against the best fixed one, and a schedule of panel one, over all tasks, on
+    the seeds that it has."""
+    if not doubled:
+        return
+    seeds = {run["seed"] for run in doubled}
+    same = [run for run in kept if run["panel"] == "one" and run["seed"] in seeds]
+    for score in ("area", "last"):
+        tasks = list(arms_of(same + doubled, score, rng).values())
+        for other in (BEST, SOONER):
+            yield [score, len(seeds), other, *beside(tasks, DOUBLED, other, rng)]
+
+
+def doubled_arms(kept, doubled, rng):
+    seeds = {run["seed"] for run in doubled}
+    same = [run for run in kept if run["panel"] == "one" and run["seed"] in seeds]
+    last = arms_of(same + doubled, "last", rng)
+    for (_, task), arms in arms_of(same + doubled, "area", rng).items():
+        one, two = arms[BEST], arms[DOUBLED]
+        *chances, result = call(one, two, rng)
+        yield [task, len(seeds), *two.area, two.best_label, last["one", task][DOUBLED].middle,
+               *chances, other_is(result)]  # fmt: skip
 
 
 def verdicts(pairs, last_pairs, arms, both):
@@ -143,8 +172,32 @@ def verdicts(pairs, last_pairs, arms, both):
     yield 5, "four minibatches: tasks on which 16x256 is lower than 4x64", found, found < 3
     found = count(pairs, "lower", four, f"{SMALL} to {LARGE} at 0.6")
     yield 6, "four minibatches: tasks on which 4x64 to 16x256 at .6 is lower", found, found > 1
-    found = max(row[3] for row in both if row[5])
+    found = max(row[5] for row in both if row[:2] == ["area", "all"] and row[7])
     yield 7, "share of pairs in which the leading schedule is ahead", round(found, 3), found > 0.6
+
+
+def later_verdicts(both, beside_doubled, doubled):
+    """Of the seeds that were made later, and of the block that a KL doubles."""
+    new = [row for row in both if row[1] == "new"]
+    area, last = ([row for row in new if row[0] == score] for score in ("area", "last"))
+    if new:
+        found = sum(row[5] > 0.5 and row[6] < 0.05 for row in area)
+        yield 8, "new seeds: schedules that are ahead of the best fixed block", found, found > 0
+        back = [row for row in area if row[3].startswith(LARGE)]
+        found = sum(row[5] < 0.5 and row[6] < 0.05 for row in back)
+        yield 9, "new seeds: schedules from large to small that are behind", found, found < 2
+        found = sum(row[2] == "one" and row[6] < 0.05 for row in last)
+        yield 10, "new seeds, last policies: schedules of panel one that are told", found, found > 0
+    tests = {(score, other): (share, p) for score, _, other, share, p in beside_doubled}
+    if tests:
+        share, p = tests["area", BEST]
+        yield 11, "doubled by KL: p against the best fixed block", p, p < 0.05 and share > 0.5
+        _, p = tests["last", BEST]
+        yield 12, "doubled by KL, last policies: p against the best fixed block", p, p < 0.05
+        _, p = tests["area", SOONER]
+        yield 13, f"doubled by KL: p against {SOONER}", p, p < 0.05
+        found = sum(len(run["doubled at"].split()) >= 2 for run in doubled) / len(doubled)
+        yield 14, "share of runs that double at least twice", round(found, 3), found <= 0.5
 
 
 def common(runs):
@@ -152,8 +205,15 @@ def common(runs):
     seeds = collections.defaultdict(set)
     for run in runs:
         seeds[run["panel"], run["task"], run["block"], run["rate"]].add(run["seed"])
-    wanted = set.intersection(*seeds.values())
+    wanted = set.intersection(*seeds.values()) if seeds else set()
     return [run for run in runs if run["seed"] in wanted]
+
+
+def check_kept(path, columns, runs):
+    """Says whether runs that were kept before came again."""
+    texts = {tuple(f"{x:.5g}" if isinstance(x, float) else str(x) for x in row) for row in runs}
+    kept = [tuple(row[key] for key in columns) for row in read(path)]
+    print(f"{sum(row in texts for row in kept)} of {len(kept)} kept runs came again")
 
 
 def main():
@@ -168,7 +228,9 @@ def main():
         ]
     )
     columns = ["panel", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
-    write(results / "runs.csv", columns, [[run[key] for key in columns] for run in kept])
+    rows = [[run[key] for key in columns] for run in kept]
+    check_kept(results / "runs.csv", columns, rows)
+    write(results / "runs.csv", columns, rows)
     arms = arms_of(kept, "area", rng)
     last = arms_of(kept, "last", rng)
     steps = {(run["panel"], run["task"], run["block"]): run["gradient steps"] for run in kept}
@@ -191,13 +253,37 @@ def main():
     pairs, last_pairs = list(pairs_of(arms, rng)), list(pairs_of(last, rng))
     write(results / "pairs.csv", header, pairs)
     write(results / "pairs_last.csv", header, last_pairs)
-    both = list(together_rows(arms, rng))
+    both = [
+        [score, part, *row]
+        for part, runs in {"all": kept, "new": [run for run in kept if run["seed"] > OLD]}.items()
+        for score in ("area", "last")
+        for row in together_rows(arms_of(runs, score, rng), rng)
+    ]
     write(
         results / "together.csv",
-        ["panel", "schedule", "tasks", "share ahead of best fixed", "p", "leads"],
+        ["score", "seeds", "panel", "schedule", "tasks", "share ahead of best fixed", "p", "leads"],
         both,
     )
-    write_verdicts(results / "verdicts.csv", verdicts(pairs, last_pairs, arms, both))
+    doubled = common(
+        [
+            {**run, "panel": "one", "rate": float(run["rate"]), "seed": int(run["seed"]),
+             "area": float(run["area"]), "last": float(run["last"])}
+            for run in read(stores / "kl.csv")
+        ]
+    )  # fmt: skip
+    columns = ["task", "block", "rate", "seed", "area", "last", "gradient steps", "doubled at"]
+    write(results / "doubled.csv", columns, [[run[key] for key in columns] for run in doubled])
+    beside_doubled = list(doubled_rows(kept, doubled, rng))
+    write(results / "doubled_together.csv", ["score", "seeds", "beside", "share ahead", "p"],
+          beside_doubled)  # fmt: skip
+    write(results / "doubled_arms.csv", [
+        "task", "seeds", "area", "area low", "area high", "best rate", "last", "P(best fixed better)",
+        "P low", "P high", "is",
+    ], list(doubled_arms(kept, doubled, rng)) if doubled else [])  # fmt: skip
+    write_verdicts(
+        results / "verdicts.csv",
+        [*verdicts(pairs, last_pairs, arms, both), *later_verdicts(both, beside_doubled, doubled)],
+    )
 
 
 if __name__ == "__main__":

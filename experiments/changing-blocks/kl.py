@@ -31,7 +31,7 @@ RATES = ["3e-04", "0.001", "0.003"]
 STEPS = 300_000
 WINDOW = STEPS // 20
 FIRST, LAST = 4, 64  # environments
-HEADER = ["panel", "task", "block", "rate", "seed", "area", "last", "gradient steps", "schedule"]
+HEADER = ["panel", "task", "block", "rate", "seed", "area", "last", "gradient steps", "doubled at"]
 NAME = "4x64 doubled by KL"
 
 # A point a block: blocks of 256 samples take 256 steps, and points are 250 apart.
@@ -60,7 +60,10 @@ def trigger(blocks, begin):
     base = [kl for step, kl in blocks if step <= begin + WINDOW]
     for end, _ in blocks:
         window = [kl for step, kl in blocks if end - WINDOW < step <= end]
-        if end > begin + 2 * WINDOW and sum(window) / len(window) < sum(base) / len(base) / 2:
+        if (
+            begin + 2 * WINDOW < end < STEPS
+            and sum(window) / len(window) < sum(base) / len(base) / 2
+        ):
             return end
     return None
 
@@ -85,18 +88,18 @@ def run(task, rate, seed, schedule):
 def follow(setting):
     """Doubles N until nothing triggers or N is LAST; gives the row of the last run."""
     task, rate, seed = setting
-    schedule, begin, envs = f"{FIRST}x64 @ 0", 0, FIRST
+    schedule, envs, doubled = f"{FIRST}x64 @ 0", FIRST, []
     while True:
         made, blocks = run(task, rate, seed, schedule)
-        if envs == LAST:
-            break
+        begin = doubled[-1] if doubled else 0
         step = trigger([block for block in blocks if block[0] > begin], begin)
-        if step is None or step >= STEPS:
+        if envs == LAST or step is None:
             break
-        envs, begin = 2 * envs, step
+        envs *= 2
+        doubled.append(step)
         schedule += f", {envs}x64 @ {(step - 0.5) / STEPS!r}"  # its block begins at `step`
     scores = [made["area"], made["last"], made["gradient steps"]]
-    return ["kl", task, NAME, float(rate), seed, *scores, schedule]
+    return ["kl", task, NAME, float(rate), seed, *scores, " ".join(map(str, doubled))]
 
 
 def main():
