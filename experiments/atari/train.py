@@ -69,18 +69,18 @@ def train(game, block, seed, threads):
             **SETTINGS,
         )
         lines = lines_of(run.dir / "metrics.jsonl")
-        returns = [at["mean_return"] for at in lines_of(run.dir / "eval.jsonl")]
-        (line,) = lines_of(run.dir / "ledger_line.json")
-    measured = [at for at in lines if "plasticity/weight_norm" in at][-1]
+        returns = [line["mean_return"] for line in lines_of(run.dir / "eval.jsonl")]
+        (record,) = lines_of(run.dir / "ledger_line.json")
+    measured = [line for line in lines if "plasticity/weight_norm" in line][-1]
     return [
         game,
         block,
         seed,
-        line["result"]["gradient_steps"],
+        record["result"]["gradient_steps"],
         statistics.fmean(returns[-3:]),
         returns[-1],
         *(measured[f"plasticity/{name}"] for name in MEASURES),
-        line["result"]["parameters_hash"],
+        record["result"]["parameters_hash"],
     ]
 
 

@@ -177,7 +177,7 @@ def verdicts(pairs, last_pairs, arms, both):
 
 
 def later_verdicts(both, beside_doubled, doubled):
-    """Of the seeds that were made later, and of the block that a KL doubles."""
+    """Predictions about the new seeds, and about the block that a KL doubles."""
     new = [row for row in both if row[1] == "new"]
     area, last = ([row for row in new if row[0] == score] for score in ("area", "last"))
     if new:
