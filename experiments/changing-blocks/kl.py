@@ -54,9 +54,9 @@ shape_schedule = ["{schedule}"]
 """
 
 
-def trigger(blocks, begin):
-    """The step after which N doubles, or None. `blocks`: (step at its end, approximate KL) of each
-    block of the phase that begins at `begin`."""
+def trigger(blocks, begin, latest):
+    """The step after which N doubles, at most `latest`, or None. `blocks`: (step at its end,
+    approximate KL) of each block of the phase that begins at `begin`."""
     base = [kl for step, kl in blocks if step <= begin + WINDOW]
     for end, _ in blocks:
         window = [kl for step, kl in blocks if end - WINDOW < step <= end]
@@ -92,7 +92,8 @@ def follow(setting):
     while True:
         made, blocks = run(task, rate, seed, schedule)
         begin = doubled[-1] if doubled else 0
-        step = trigger([block for block in blocks if block[0] > begin], begin)
+        latest = STEPS - 2 * envs * 64  # a block of the doubled shape must fit
+        step = trigger([block for block in blocks if block[0] > begin], begin, latest)
         if envs == LAST or step is None:
             break
         envs *= 2
