@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 import gymnasium
@@ -257,6 +258,10 @@ class SourcesTest(unittest.TestCase):
             if _ == 0:
                 run = train("Objects-v0", on_iteration=lambda p: False)
         self.assertRegex(recorded(run)["upstream"], " at 0x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            broadloom.evaluate(run, episodes=2)
+            broadloom.watch(run, out().with_name("film.gif"))
         self.assertTrue(broadloom.resume(run, quiet=True).finished)
 
     def test_a_report_keeps_them_apart(self):
