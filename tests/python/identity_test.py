@@ -232,6 +232,23 @@ class SourcesTest(unittest.TestCase):
             train("Mine-v0", init=self.run_dir, quiet=False)
         self.assertRegex(notes.getvalue(), words)
 
+    def test_a_store_compares_it(self):
+        broadloom.register("Stored-v0", Paid, env_kwargs={"reward": 1.0})
+        base = {key: value for key, value in SMALL.items() if key != "quiet"}
+        definition = {"seeds": 2, "base": {"env_id": "Stored-v0", **base}}
+        stores = [out() for _ in range(2)]
+        [store.parent.mkdir(exist_ok=True) for store in stores]
+        studies = [broadloom.Study(definition, name="s", out=store) for store in stores]
+        [studies[0].run(part="1/2", quiet=True) for _ in range(2)]
+        broadloom.register("Stored-v0", Paid, env_kwargs={"reward": 2.0})
+        words = r"upstream Paid\(reward=1.0\)', .*'upstream Paid\(reward=2.0\)"
+        with self.assertRaisesRegex(broadloom.Error, words) as caught:
+            studies[0].run(part="1/2", quiet=True)
+        self.assertEqual(caught.exception.kind, "mismatch")
+        studies[1].run(part="2/2", quiet=True)
+        with self.assertRaisesRegex(broadloom.Error, "upstream Paid"):
+            broadloom.command("study", "merge", *stores, out=out())
+
     def test_a_rerun_compares_it(self):
         run = broadloom.resume(self.run_dir, quiet=True)
         source = "Paid(reward=1.0)"
