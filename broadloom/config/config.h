@@ -294,11 +294,11 @@ void Config::visit_fields(Visitor&& visitor) {
     "sets M. none: off.");
   v("stagger_starts", stagger_starts,
     KeyMark(Role::kLearning).needs("num_envs or shape_schedule = set", "above 1"),
-    "Spread the phases of the environments' first episodes, so that they do not end together. Sets "
-    "stagger_by = age if episodes have a time limit and there is no curriculum.");
+    "Spread the phases of the environments' first episodes, so that they do not end together.");
   v("stagger_by", stagger_by, later(Role::kLearning).needs("stagger_starts", "true").was("actions"),
     Choices{{"actions", "age"}},
-    "How to spread the first episodes: by random actions, or by shorter time limits.");
+    "How to spread the first episodes: by random actions, or by shorter time limits. If you do not "
+    "set it: age if episodes have a time limit and there is no curriculum.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
     "Time limit of an episode; 0: the environment's own.");
   v("seed_families", seed_families, later(Role::kLearning), Range{0, kMany},

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -38,9 +39,12 @@ class MaskRows {
   // Bytes of one row.
   std::size_t width() const { return width_; }
   // Reads environments [begin, end) into rows from `first` on. Does nothing without masks.
+  // Throws a SimulatorError if the simulator throws.
   void read(const VecEnv& envs, int begin, int end, std::size_t first = 0) {
     if (width_ == 0) return;
-    capability<ActionMasks>(envs)->valid_actions(begin, end, &flags_[first * width_]);
+    name_exceptions(envs.spec().id, "valid_actions", [&] {
+      capability<ActionMasks>(envs)->valid_actions(begin, end, &flags_[first * width_]);
+    });
   }
   // Flags of row k; null without masks, which means that every choice is valid.
   const std::uint8_t* row(std::size_t k) const {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -18,10 +19,12 @@ class EnvMaker {
   virtual std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const = 0;
 };
 
-// Calls EnvMaker::another(). Null if the environments lack the capability.
+// Calls EnvMaker::another(). Null if the environments lack the capability. Throws a SimulatorError
+// if it throws.
 inline std::unique_ptr<VecEnv> make_another(const VecEnv& envs, const VecEnvOptions& options) {
   const auto* maker = capability<EnvMaker>(envs);
-  return maker == nullptr ? nullptr : maker->another(options);
+  if (maker == nullptr) return nullptr;
+  return name_exceptions(envs.spec().id, "another", [&] { return maker->another(options); });
 }
 
 }  // namespace broadloom

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "broadloom/env/simulator_call.h"
+
 namespace broadloom {
 
 std::size_t state_bytes_per_env(VecEnv& envs) {
-  std::vector<TensorRef> tensors;
-  envs.append_state("envs", tensors);
   std::size_t bytes = 0;
-  for (const TensorRef& tensor : tensors) bytes += tensor.bytes();
+  for (const TensorRef& tensor : state_of_simulator(envs, "envs")) bytes += tensor.bytes();
   return bytes / static_cast<std::size_t>(envs.num_envs());
 }
 

@@ -40,14 +40,30 @@ Status check_end(const EnvSpec& spec, const EpisodeEnd& end, bool terminated, in
 
 }  // namespace
 
-Status thrown_by_simulator(const std::string& id, const char* function, const char* text) {
-  return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, expected a Status{}{}",
-                                      function, id, *text == '\0' ? "" : ": ", text)};
-}
+SimulatorError::SimulatorError(const std::string& id, const char* function, const char* expected,
+                               const char* text)
+    : std::runtime_error(fmt::format("{}() of {} threw an exception, expected {}{}{}", function, id,
+                                     expected, *text == '\0' ? "" : ": ", text)) {}
 
 Status with_message(Status status, const std::string& id, const char* function) {
   if (status.ok() || !status.message().empty()) return status;
   return {status.kind(), fmt::format("{}() of {} failed without a message", function, id)};
+}
+
+void observe_simulator(const VecEnv& envs, int begin, int end, ObservationRows rows,
+                       ObservationRows critic_rows) {
+  const std::string& id = envs.spec().id;
+  name_exceptions(id, "observe", [&] { envs.observe(begin, end, rows); });
+  if (!critic_rows) return;
+  name_exceptions(id, "observe_critic", [&] { envs.observe_critic(begin, end, critic_rows); });
+}
+
+std::vector<TensorRef> state_of_simulator(VecEnv& envs, const std::string& prefix) {
+  return name_exceptions(envs.spec().id, "append_state", [&] {
+    std::vector<TensorRef> out;
+    envs.append_state(prefix, out);
+    return out;
+  });
 }
 
 Status step_simulator(VecEnv& envs, int begin, int end, const StepRows& rows) {
@@ -93,8 +109,7 @@ Status check_promises(const VecEnv& envs) {
 
 Status check_state(VecEnv& envs) {
   if (!envs.traits().saves_state) return {};
-  std::vector<TensorRef> state;
-  envs.append_state("envs", state);
+  const std::vector<TensorRef> state = state_of_simulator(envs, "envs");
   const auto refuse = [&](const std::string& fault) {
     return invalid(fmt::format(
         "append_state() of {} {}, so no run could resume from a checkpoint; correct it, or set "

@@ -4,33 +4,79 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
 
-// kIo: a simulator's function threw an exception. text: the exception's message, may be empty.
-Status thrown_by_simulator(const std::string& id, const char* function, const char* text);
+// A simulator's function threw an exception. The message names both; text: the exception's message,
+// may be empty.
+class SimulatorError : public std::runtime_error {
+ public:
+  SimulatorError(const std::string& id, const char* function, const char* expected,
+                 const char* text);
+};
+
+// Runs `run`, which calls a simulator's function and may return anything. Its exceptions become
+// SimulatorErrors, in any thread. Lack of memory stays as it is, since the program has its own
+// advice for it.
+template <class Run>
+auto name_exceptions(const std::string& id, const char* function, const Run& run) {
+  constexpr const char* kExpected =
+      std::is_same_v<std::invoke_result_t<Run>, Status> ? "a Status" : "none";
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const SimulatorError&) {  // of a simulator inside this one
+    throw;
+  } catch (const std::exception& thrown) {
+    throw SimulatorError(id, function, kExpected, thrown.what());
+  } catch (...) {
+    throw SimulatorError(id, function, kExpected, "");
+  }
+}
+
+// Runs `run`, which returns a Status, a Result or nothing, and turns SimulatorErrors into kIo.
+// Functions of the library that call simulators and return errors begin with it.
+template <class Run>
+auto with_simulator_errors(const Run& run) {
+  using Returned = std::invoke_result_t<Run>;
+  using Answer = std::conditional_t<std::is_void_v<Returned>, Status, Returned>;
+  try {
+    if constexpr (std::is_void_v<Returned>) {
+      run();
+      return Answer();
+    } else {
+      return Answer(run());
+    }
+  } catch (const SimulatorError& error) {
+    return Answer(Status(ErrorKind::kIo, error.what()));
+  }
+}
 
 // The status of a simulator's function, with a message even if the simulator gave none.
 Status with_message(Status status, const std::string& id, const char* function);
 
-// Runs `run`, which calls a simulator's function and returns its Status. Exceptions become errors,
-// in any thread. Lack of memory stays an exception, since the program has its own advice for it.
+// Runs `run`, which calls a simulator's function and returns its Status. Exceptions become errors.
 template <class Run>
 Status call_simulator(const std::string& id, const char* function, const Run& run) {
-  try {
-    return with_message(run(), id, function);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& thrown) {
-    return thrown_by_simulator(id, function, thrown.what());
-  } catch (...) {
-    return thrown_by_simulator(id, function, "");
-  }
+  return with_simulator_errors(
+      [&] { return with_message(name_exceptions(id, function, run), id, function); });
 }
+
+// Calls envs.observe(), and envs.observe_critic() if critic_rows are not null. Throws a
+// SimulatorError if they throw.
+void observe_simulator(const VecEnv& envs, int begin, int end, ObservationRows rows,
+                       ObservationRows critic_rows = nullptr);
+
+// The list of envs.append_state(). Throws a SimulatorError if that throws.
+std::vector<TensorRef> state_of_simulator(VecEnv& envs, const std::string& prefix);
 
 // Calls envs.step(), and checks the ends that it returns. kIo: an end of both kinds, or one without
 // a valid reason, stratum or success, which would count as another outcome.

@@ -9,6 +9,7 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/env_memory.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/record/manifest.h"
@@ -46,7 +47,9 @@ Result<std::size_t> panel_bytes(const Panel& panel) {
     options.max_episode_steps = panel.max_episode_steps;
     Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, options);
     if (!env.ok()) return env.status();
-    const std::size_t episode = state_bytes_per_env(*env.value()) + 2 * sizeof(EvalEpisode);
+    std::size_t state = 0;
+    BROADLOOM_TRY(with_simulator_errors([&] { state = state_bytes_per_env(*env.value()); }));
+    const std::size_t episode = state + 2 * sizeof(EvalEpisode);
     bytes += row.keys.size() * static_cast<std::size_t>(panel.episodes) * episode;
   }
   return bytes;

@@ -66,7 +66,7 @@ class ScenePlayer {
     BROADLOOM_TRY(play_shards(scenes, episodes));
     for (std::size_t i = 0; i < scenes.size(); ++i) {
       if (!scenes[i].envs->traits().whole_batch) continue;
-      BROADLOOM_TRY(play_whole(scenes[i], episodes[i]));
+      BROADLOOM_TRY(with_simulator_errors([&] { return play_whole(scenes[i], episodes[i]); }));
     }
     return {};
   }
@@ -91,7 +91,9 @@ class ScenePlayer {
     pool_.run(static_cast<int>(tasks.size()), [&](int t) {
       Task& task = tasks[t];
       try {
-        task.status = play_shard(scenes[task.scene], task.shard, episodes[task.scene], task.fault);
+        task.status = with_simulator_errors([&] {
+          return play_shard(scenes[task.scene], task.shard, episodes[task.scene], task.fault);
+        });
         if (!is_stopped()) played_.add(task.shard.size());
       } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
         task.status = {ErrorKind::kIo, kNoMemory};
@@ -116,7 +118,7 @@ class ScenePlayer {
     PlayedRows rows(shard.size(), envs.spec(), scene.scene.watcher != nullptr);
     ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, *actor_, shard, rows, 0,
                                episodes);
-    envs.observe(shard.begin, shard.end, rows.raw.rows());
+    observe_simulator(envs, shard.begin, shard.end, rows.raw.rows());
     rows.masks.read(envs, shard.begin, shard.end);
     bool finite = true;
     bool stopped = false;
@@ -170,7 +172,7 @@ class ScenePlayer {
       shards.emplace_back(scene.scene, envs.spec().action, policy_, *actor_, shard, rows,
                           shard.begin, episodes, first);
     }
-    envs.observe(0, count, rows.raw.rows());
+    observe_simulator(envs, 0, count, rows.raw.rows());
     rows.masks.read(envs, 0, count);
     const auto left = [&] {
       return std::any_of(shards.begin(), shards.end(),

@@ -24,7 +24,7 @@ constexpr int kOneShard = 1;  // statistics are only read
 
 // The same source may have another version.
 bool has_other_text(const EnvSpec& trained, const EnvSpec& now) {
-  return is_named_by_source(now) && trained.upstream != now.upstream;
+  return is_named_by_source(now) && !same_source_text(trained.upstream, now.upstream);
 }
 
 // A function alone names no source, so it is none that has a name.

@@ -9,6 +9,7 @@
 
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/drawable.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/step_counter.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/evaluate/evaluator.h"
@@ -137,7 +138,10 @@ class ShardEvaluation {
       if (has_ended_[k]) continue;
       const float* action = acting ? &rows_.actions[(first_ + k) * rows_.action_size] : nullptr;
       Drawing drawing;
-      if (drawable != nullptr) drawable->draw(env_of(k), action, drawing);
+      if (drawable != nullptr) {
+        name_exceptions(envs.spec().id, "draw",
+                        [&] { drawable->draw(env_of(k), action, drawing); });
+      }
       scene_.watcher->see({episode_of(k), drawing, row_of(rows_.raw, k), action});
     }
   }
@@ -192,7 +196,7 @@ class ShardEvaluation {
     if (episode.length == 0) return;  // stopped before its first step
     std::vector<double> sums(spec.counted());
     if (auto* const counter = capability<StepCounter>(envs)) {
-      counter->take_step_sums(env_of(k), sums);
+      name_exceptions(spec.id, "take_step_sums", [&] { counter->take_step_sums(env_of(k), sums); });
     }
     for (std::size_t m = spec.paid_terms(); m < sums.size(); ++m)
       episode.measures.push_back(sums[m] / episode.length);

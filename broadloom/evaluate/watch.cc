@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadloom/env/drawable.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/planes.h"
@@ -44,7 +45,10 @@ Status check_drawable(const VecEnv& envs, const EnvSpec& spec) {
   if (is_small_image(spec.observation) || small_image_group(spec.observation)) return {};
   Drawing drawing;
   const auto* const drawable = capability<Drawable>(envs);
-  if (drawable != nullptr) drawable->draw(0, nullptr, drawing);
+  if (drawable != nullptr) {
+    BROADLOOM_TRY(with_simulator_errors(
+        [&] { name_exceptions(spec.id, "draw", [&] { drawable->draw(0, nullptr, drawing); }); }));
+  }
   if (!drawing.empty()) return {};
   const bool is_whole = envs.traits().whole_batch && !spec.id.starts_with("plugin:");
   const char* const advice =

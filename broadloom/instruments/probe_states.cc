@@ -85,8 +85,7 @@ class RandomPlay {
 
   // Writes the present observations to rows starting at `first`.
   void observe(std::size_t first, Observations& policy, Observations& critic) const {
-    envs_.observe(0, envs_.num_envs(), policy.rows(first));
-    if (!critic.empty()) envs_.observe_critic(0, envs_.num_envs(), critic.rows(first));
+    observe_simulator(envs_, 0, envs_.num_envs(), policy.rows(first), critic.rows(first));
   }
 
  private:

@@ -60,36 +60,49 @@ bool is_version(std::string_view word) {
          std::all_of(word.begin(), word.end(), [](char c) { return c == '.' || is_digit(c); });
 }
 
-}  // namespace
-
-std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
-
-std::string source_words(std::string_view upstream) {
-  // "gymnasium 1.4.0: make('CartPole-v1', x=0x1)": versions come before the colon, arguments after.
-  std::size_t head = upstream.find(": ");
-  if (head == std::string_view::npos || upstream.find('(') < head) head = 0;
+std::string without_addresses(std::string_view upstream) {
   constexpr std::string_view kAddress = " at 0x";
   std::string out;
-  int depth = 0;  // of brackets
   for (std::size_t i = 0; i < upstream.size(); ++i) {
-    const std::size_t end = std::min(upstream.find_first_of(" ,:", i + 1), upstream.size());
-    const std::string_view word = upstream.substr(i + 1, end - i - 1);
-    const bool is_in_head = i < head && !word.empty() && is_digit(word.front());
-    if (upstream[i] == ' ' && (is_in_head || (depth == 0 && is_version(word)))) {
-      i = end - 1;
-      continue;
-    }
     if (upstream.substr(i).starts_with(kAddress)) {
       i += kAddress.size();
       while (i < upstream.size() && std::isxdigit(static_cast<unsigned char>(upstream[i])) != 0)
         ++i;
       if (i == upstream.size()) break;
     }
+    out += upstream[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string version_text() { return fmt::format("{} ({})", BROADLOOM_VERSION, BROADLOOM_REVISION); }
+
+std::string source_words(std::string_view text) {
+  const std::string upstream = without_addresses(text);
+  // "gymnasium 1.4.0: make('CartPole-v1', x=0x1)": versions come before the colon, arguments after.
+  std::size_t head = upstream.find(": ");
+  if (head == std::string::npos || upstream.find('(') < head) head = 0;
+  std::string out;
+  int depth = 0;  // of brackets
+  for (std::size_t i = 0; i < upstream.size(); ++i) {
+    const std::size_t end = std::min(upstream.find_first_of(" ,:", i + 1), upstream.size());
+    const std::string_view word = std::string_view(upstream).substr(i + 1, end - i - 1);
+    const bool is_in_head = i < head && !word.empty() && is_digit(word.front());
+    if (upstream[i] == ' ' && (is_in_head || (depth == 0 && is_version(word)))) {
+      i = end - 1;
+      continue;
+    }
     if (std::string_view("([{").find(upstream[i]) != std::string_view::npos) ++depth;
     if (std::string_view(")]}").find(upstream[i]) != std::string_view::npos) --depth;
     out += upstream[i];
   }
   return out;
+}
+
+bool same_source_text(const std::string& a, const std::string& b) {
+  return without_addresses(a) == without_addresses(b);
 }
 
 bool same_source(const std::string& a, const std::string& b) {

@@ -94,6 +94,8 @@ Json engine_changes_json(const std::vector<Manifest::EngineChange>& changes);
 // EnvSpec::upstream without the versions of packages and the addresses of objects: two installs or
 // processes name one source of environments alike.
 std::string source_words(std::string_view upstream);
+// Whether two texts of EnvSpec::upstream say the same, but for the addresses of objects.
+bool same_source_text(const std::string& a, const std::string& b);
 // Whether two texts of EnvSpec::upstream in records name one source. A record without it, such as
 // of a plug-in or from before it was recorded, contradicts none.
 bool same_source(const std::string& a, const std::string& b);

@@ -180,7 +180,11 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
   const Shard shard = group.rows;
   const GroupRows rows = rows_of(group, scratch);
   begin_block(group, block);
-  observe(shard, rows);
+  Status seen = with_simulator_errors([&] { observe(shard, rows); });
+  if (!seen.ok()) {
+    group.fault = {shard.begin, first_step, FaultPlace::kStep, std::move(seen)};
+    return;
+  }
   for (int t = 0; t < block.T; ++t) {
     const std::int64_t step = first_step + t;
     if (!choose(group, rows, scratch, params, step, t, block)) return;
@@ -199,7 +203,8 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
                                    RolloutBlock& block) {
   const Shard all{0, envs_.num_envs()};
   const GroupRows whole{whole_, 0};
-  observe(all, whole);
+  Status seen = with_simulator_errors([&] { observe(all, whole); });
+  if (!seen.ok()) return Fault{0, first_step, FaultPlace::kStep, std::move(seen)}.status();
   if (BlockPlayer* const player = block_player(envs_)) {
     int last = 0;  // the step that was under way when it failed
     Status played = player->play(block.T, [&](int t, StepRows& rows) {
@@ -255,10 +260,9 @@ Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
 }
 
 void Collector::observe(Shard shard, const GroupRows& rows) const {
-  envs_.observe(shard.begin, shard.end, rows.envs.policy.now.rows(rows.first));
+  observe_simulator(envs_, shard.begin, shard.end, rows.envs.policy.now.rows(rows.first),
+                    rows.envs.critic.now.rows(rows.first));
   rows.envs.masks.read(envs_, shard.begin, shard.end, rows.first);
-  if (rows.envs.critic.now.empty()) return;
-  envs_.observe_critic(shard.begin, shard.end, rows.envs.critic.now.rows(rows.first));
 }
 
 // Chooses the actions of step t. False if an observation is not finite, or has no valid action.
@@ -331,9 +335,11 @@ StepRows Collector::step_rows(Shard shard, const GroupRows& rows, int t,
 }
 
 Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
-  Status stepped = step_simulator(envs_, shard.begin, shard.end, step_rows(shard, rows, t, block));
-  if (stepped.ok()) rows.envs.masks.read(envs_, shard.begin, shard.end, rows.first);
-  return stepped;
+  return with_simulator_errors([&]() -> Status {
+    BROADLOOM_TRY(step_simulator(envs_, shard.begin, shard.end, step_rows(shard, rows, t, block)));
+    rows.envs.masks.read(envs_, shard.begin, shard.end, rows.first);
+    return {};
+  });
 }
 
 // Checks rewards and keeps final observations of step t. False at a fault.

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "broadloom/env/env_memory.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
 #include "broadloom/learn/learner.h"
@@ -52,7 +53,8 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks) {
   BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
   BROADLOOM_TRY(check_actions(config, envs.value()->spec()));
   BROADLOOM_TRY(check_simulator(config, envs.value()->traits()));
-  return plan_memory(config, threads, *envs.value(), ranks);
+  return with_simulator_errors(
+      [&]() -> Result<MemoryPlan> { return plan_memory(config, threads, *envs.value(), ranks); });
 }
 
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks) {

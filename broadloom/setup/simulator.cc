@@ -66,7 +66,10 @@ Status check_levels(const Config& config, const VecEnv& envs) {
 }
 
 Status check_probe(const Config& config, const VecEnv& envs) {
-  if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
+  if (!instruments_need_probe(config.instruments)) return {};
+  bool can = false;
+  BROADLOOM_TRY(with_simulator_errors([&] { can = can_probe(envs); }));
+  if (can) return {};
   return {ErrorKind::kInvalidConfig,
           fmt::format(
               "instruments: got '{}', which need environments of their own, but these environments "

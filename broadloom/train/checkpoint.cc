@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
@@ -66,7 +67,8 @@ bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
 // A resume may change the instruments: those in the file are restored, the others begin now. Files
 // of version 0.1.0 lack the episodes of the last block.
 Status load_state(const SafetensorsFile& file, Trainer& trainer) {
-  std::vector<TensorRef> wanted = trainer.state();
+  std::vector<TensorRef> wanted;
+  BROADLOOM_TRY(with_simulator_errors([&] { wanted = trainer.state(); }));
   for (const TensorRef& tensor : trainer.report_state()) {
     if (holds(file, tensor)) {
       wanted.push_back(tensor);
@@ -107,7 +109,8 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   if (const std::string& text = trainer.description().value(); !text.empty())
     metadata[kSpecKey] = text;
   for (const auto& [key, text] : to_overrides(config)) metadata[kConfigPrefix + key] = text;
-  std::vector<TensorRef> tensors = trainer.state();
+  std::vector<TensorRef> tensors;
+  BROADLOOM_TRY(with_simulator_errors([&] { tensors = trainer.state(); }));
   for (const TensorRef& tensor : trainer.report_state()) tensors.push_back(tensor);
   for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);
   return write_safetensors(path, tensors, metadata);

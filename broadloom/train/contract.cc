@@ -8,6 +8,7 @@
 #include "broadloom/config/budget.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/env/tasks/registry.h"
@@ -264,7 +265,8 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   contract.disturbances = disturbances_of(config.env_options);
   contract.threads = threads;
   contract.ranks = plan_ranks(config, ranks, one);
-  contract.memory = plan_memory(config, threads, one, ranks);
+  BROADLOOM_TRY(
+      with_simulator_errors([&] { contract.memory = plan_memory(config, threads, one, ranks); }));
   contract.memory_allowed = memory_allowed(config);
   contract.besides = extra_steps_text(config);
   contract.budget = budget_warning(config);

@@ -57,7 +57,8 @@ class RankedBackend final : public HostBackend {
     BROADLOOM_TRY(
         ranks().agree(call_simulator(envs.spec().id, "capture", [&] { return envs.capture(); })));
     std::vector<TensorRef> tensors;
-    envs.append_state("envs", tensors);
+    BROADLOOM_TRY(
+        ranks().agree(with_simulator_errors([&] { tensors = state_of_simulator(envs, "envs"); })));
     const std::size_t count = static_cast<std::size_t>(envs.num_envs());
     for (const TensorRef& tensor : tensors) {
       exchange().add_lines(tensor.data, 1, count, tensor.bytes() / count,

@@ -12,6 +12,7 @@
 
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
@@ -258,7 +259,8 @@ std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Conf
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
   BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
   const SafetensorsFile& file = policy.checkpoint.file;
-  const std::vector<TensorRef> taken = initial_tensors(trainer, policy);
+  std::vector<TensorRef> taken;
+  BROADLOOM_TRY(with_simulator_errors([&] { taken = initial_tensors(trainer, policy); }));
   BROADLOOM_TRY(trainer.capture());  // the rest of the state keeps its values
   BROADLOOM_TRY(load_named(file, taken));
   BROADLOOM_TRY(trainer.state_restored());

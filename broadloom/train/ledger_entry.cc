@@ -10,6 +10,7 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
 #include "broadloom/core/utc_time.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/streams.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -363,7 +364,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, const std::string&
   line["program"] = program_of(manifest.value(), trainer.spec().plugin);
   line["memory"] = memory_of(contract.value(), measured, has_trained ? trainer.device() : nullptr);
   line["speed"] = speed_of(measured, threads, ranks);
-  line["result"] = result_of(trainer);
+  BROADLOOM_TRY(with_simulator_errors([&] { line["result"] = result_of(trainer); }));
   line["evaluation"] = evaluation.value();
   if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);
   if (manifest.value().teacher) line["teacher"] = policy_source_json(*manifest.value().teacher);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "broadloom/env/episode_strata.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/step_counter.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/setup/algorithms.h"
@@ -67,10 +68,12 @@ StepSums::StepSums(const VecEnv& envs)
 void StepSums::take(VecEnv& envs, int begin, int end) {
   auto* const counter = capability<StepCounter>(envs);
   if (counted_ == 0 || counter == nullptr) return;
-  for (int i = begin; i < end; ++i) {
-    counter->take_step_sums(
-        i, std::span(sums_).subspan(static_cast<std::size_t>(i) * counted_, counted_));
-  }
+  name_exceptions(envs.spec().id, "take_step_sums", [&] {
+    for (int i = begin; i < end; ++i) {
+      counter->take_step_sums(
+          i, std::span(sums_).subspan(static_cast<std::size_t>(i) * counted_, counted_));
+    }
+  });
 }
 
 // Adds in the order of environments, on any number of ranks. Environments at rest add zeros.

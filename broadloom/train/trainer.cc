@@ -110,29 +110,32 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
                                                  std::unique_ptr<VecEnv> envs, Ranks& ranks) {
   BROADLOOM_TRY(check_machine(config, threads));
   BROADLOOM_TRY(check_given(config, envs.get()));
-  BROADLOOM_TRY(
-      check_memory(config, plan_memory(config, threads, *envs, ranks.size()), ranks.here()));
+  BROADLOOM_TRY(with_simulator_errors([&] {
+    return check_memory(config, plan_memory(config, threads, *envs, ranks.size()), ranks.here());
+  }));
   return create_checked(config, threads, std::move(envs), ranks, {});
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs, Ranks& ranks,
                                                          const std::optional<TeacherFile>& file) {
-  BROADLOOM_TRY(check_fits(config, *envs));
-  BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
-  BROADLOOM_TRY(check_state(*envs));
-  Result<std::unique_ptr<TeacherPolicy>> teacher = make_teacher(config, envs->spec(), file);
-  if (!teacher.ok()) return teacher.status();
-  std::unique_ptr<Trainer> trainer(
-      new Trainer(config, threads, std::move(envs), ranks, teacher.take()));
-  BROADLOOM_TRY(trainer->pool_.status());
-  BROADLOOM_TRY(check_outlasting(config, trainer->backend_->algorithm()));
-  if (config.device == "cpu") return trainer;
-  Result<std::unique_ptr<Backend>> device = make_device_backend(trainer->backend_setup(ranks));
-  if (!device.ok()) return device.status();
-  trainer->backend_ = device.take();
-  trainer->report_update();
-  return trainer;
+  return with_simulator_errors([&]() -> Result<std::unique_ptr<Trainer>> {
+    BROADLOOM_TRY(check_fits(config, *envs));
+    BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
+    BROADLOOM_TRY(check_state(*envs));
+    Result<std::unique_ptr<TeacherPolicy>> teacher = make_teacher(config, envs->spec(), file);
+    if (!teacher.ok()) return teacher.status();
+    std::unique_ptr<Trainer> trainer(
+        new Trainer(config, threads, std::move(envs), ranks, teacher.take()));
+    BROADLOOM_TRY(trainer->pool_.status());
+    BROADLOOM_TRY(check_outlasting(config, trainer->backend_->algorithm()));
+    if (config.device == "cpu") return trainer;
+    Result<std::unique_ptr<Backend>> device = make_device_backend(trainer->backend_setup(ranks));
+    if (!device.ok()) return device.status();
+    trainer->backend_ = device.take();
+    trainer->report_update();
+    return trainer;
+  });
 }
 
 Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks,
@@ -191,20 +194,22 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
 
 // THE CORE LOOP: one iteration, in the order of the data. The stages time themselves.
 Status Trainer::iterate() {
-  ++clock_.iteration;
-  has_whole_state_ = false;
-  evaluated_return_.reset();
-  {
-    const ActiveRound round(active_threads_, pool_);
-    apply_schedules();
-    BROADLOOM_TRY(collect());
-    bootstrap_values();
-    compute_targets();
-    BROADLOOM_TRY(update());
-  }
-  run_instruments();
-  has_whole_state_ = true;
-  return record();
+  return with_simulator_errors([&]() -> Status {
+    ++clock_.iteration;
+    has_whole_state_ = false;
+    evaluated_return_.reset();
+    {
+      const ActiveRound round(active_threads_, pool_);
+      apply_schedules();
+      BROADLOOM_TRY(collect());
+      bootstrap_values();
+      compute_targets();
+      BROADLOOM_TRY(update());
+    }
+    run_instruments();
+    has_whole_state_ = true;
+    return record();
+  });
 }
 
 // A learning rate without a schedule is state: the adaptive rule changes it, and an audit continues

@@ -57,7 +57,9 @@ Policy Trainer::policy() const {
 std::vector<TensorRef> Trainer::state() {
   std::vector<TensorRef> out;
   learner_.append_state("learner", out);
-  if (envs_->traits().saves_state) envs_->append_state("envs", out);
+  if (envs_->traits().saves_state) {
+    for (TensorRef& tensor : state_of_simulator(*envs_, "envs")) out.push_back(std::move(tensor));
+  }
   tracker_.append_state("episodes", out);
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);

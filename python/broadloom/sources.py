@@ -365,7 +365,8 @@ class _One:
 
 
 def _single(name, function, limit):
-    """One environment with this time limit; 0: its own."""
+    """One environment that a TimeLimit ends after `limit` steps; 0: after its own limit, even if it
+    only names that."""
     import gymnasium
 
     is_id = isinstance(function, EnvMaker) and isinstance(function.source, str)
@@ -383,8 +384,8 @@ def _single(name, function, limit):
                 f"{name}: got {got} as {side}, expected one of gymnasium.spaces, set in the class "
                 "or in __init__()"
             )
-    kept = _kept_limit(env)
-    if not limit or limit == kept:
+    kept, limit = _kept_limit(env), limit or _own_limit(env)
+    if limit in (0, kept) or limit > MOST_STEPS:
         return env
     if 0 < kept < limit:
         raise InvalidValue(

@@ -63,7 +63,7 @@ def watch(
         )
     _core.check_movie(path)
     source, trained = upstream_of(env_id), policy.spec["upstream"]
-    if env is None and source not in (None, trained):
+    if env is None and source is not None and not _core.same_source_text(source, trained):
         warnings.warn(
             f"{env_id} comes from '{source}' now, and came from '{trained}' when the policy was "
             "trained; the film shows the one of now",

@@ -4,6 +4,7 @@
 
 #include "bridges/bridges.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/manifest.h"
 #include "environments.h"
 #include "errors.h"
 #include "importing.h"
@@ -17,6 +18,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // registered environments live as long as the process
   broadloom::register_bridges();
   m.def("add_package_folder", &broadloom::add_package_folder, nanobind::arg("folder"));
+  m.def("same_source_text", &broadloom::same_source_text, nanobind::arg("a"), nanobind::arg("b"));
   m.def("is_whole_ledger_line", [](const nanobind::bytes& line) {
     return broadloom::check_ledger_bytes({line.c_str(), line.size()}).ok();
   });

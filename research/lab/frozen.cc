@@ -79,11 +79,10 @@ Observations critic_inputs(const VecEnv& envs, const Rollout& rollout, const Rol
   const bool own = block.has_critic();
   Observations seen(own ? block.critic : block.observation(),
                     static_cast<std::size_t>(envs.num_envs()));
-  if (own) {
-    envs.observe_critic(0, envs.num_envs(), seen.rows());
-  } else {
+  name_exceptions(envs.spec().id, own ? "observe_critic" : "observe", [&] {
+    if (own) return envs.observe_critic(0, envs.num_envs(), seen.rows());
     envs.observe(0, envs.num_envs(), seen.rows());
-  }
+  });
   const std::optional<ObsNormalizer>& normalizer = own ? rollout.critic_norm : rollout.obs_norm;
   if (normalizer)
     normalizer->normalize(seen.floats().data(), envs.num_envs(), seen.floats().data());
@@ -93,7 +92,7 @@ Observations critic_inputs(const VecEnv& envs, const Rollout& rollout, const Rol
 // Checks that states can be copied from environment to environment.
 Status check_copyable(VecEnv& envs) {
   std::vector<TensorRef> state;
-  envs.append_state("", state);
+  BROADLOOM_TRY(with_simulator_errors([&] { state = state_of_simulator(envs, ""); }));
   bool by_row = envs.traits().saves_state;
   for (const TensorRef& tensor : state) {
     by_row = by_row && !tensor.shape.empty() && tensor.shape.front() == envs.num_envs();
@@ -204,7 +203,7 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
 Status StartPool::take(VecEnv& envs, const std::vector<float>& states, std::int64_t first) {
   BROADLOOM_TRY(call_simulator(envs.spec().id, "capture", [&] { return envs.capture(); }));
   std::vector<TensorRef> state;
-  envs.append_state("", state);
+  BROADLOOM_TRY(with_simulator_errors([&] { state = state_of_simulator(envs, ""); }));
   tensors_.resize(state.size());
   for (std::size_t i = 0; i < state.size(); ++i) {
     const std::size_t bytes = row_bytes(state[i], envs.num_envs());
@@ -219,7 +218,7 @@ Status StartPool::take(VecEnv& envs, const std::vector<float>& states, std::int6
 
 Status StartPool::draw(std::uint64_t seed, VecEnv& envs, std::vector<float>& states) const {
   std::vector<TensorRef> state;
-  envs.append_state("", state);
+  BROADLOOM_TRY(with_simulator_errors([&] { state = state_of_simulator(envs, ""); }));
   const std::size_t width = memory_.size() / static_cast<std::size_t>(size_);
   for (int n = 0; n < envs.num_envs(); ++n) {
     Random random(seed, Purpose::kLaboratory, kDrawLane, static_cast<std::uint64_t>(n));
@@ -260,11 +259,13 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
   if (policy_.reward_norm != nullptr) {
     policy_.reward_norm->scale(block->rewards.data(), block->size());
   }
-  rollout.collector.bootstrap_values(policy_.params, *block);
+  BROADLOOM_TRY(
+      with_simulator_errors([&] { rollout.collector.bootstrap_values(policy_.params, *block); }));
   if (policy_.value_norm != nullptr) policy_.value_norm->denormalize(*block);
   BROADLOOM_TRY(check_outputs(policy_, *block));
   if (policy_.network.shape().action_values) set_value_gaps(policy_, pool_, *block);
-  block->last_seen_by_critic = critic_inputs(envs, rollout, *block);
+  BROADLOOM_TRY(with_simulator_errors(
+      [&] { block->last_seen_by_critic = critic_inputs(envs, rollout, *block); }));
   return block;
 }
 

@@ -78,8 +78,9 @@ Status check_definition(Database& merged, Database& part, const std::string& fir
   Result<Statement> theirs = part.prepare("SELECT definition FROM study");
   if (!theirs.ok()) return theirs.status();
   for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
-  const std::string our_text = plain_definition(ours.value().text(0));
-  const std::string their_text = plain_definition(theirs.value().text(0));
+  std::string our_text = plain_definition(ours.value().text(0));
+  std::string their_text = plain_definition(theirs.value().text(0));
+  drop_lone_sources(their_text, our_text);
   if (our_text == their_text || only_adds_seeds(their_text, our_text)) return {};
   return {
       ErrorKind::kMismatch,

@@ -12,8 +12,11 @@
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/contract.h"
+#include "research/study/study_definition.h"
 
 namespace broadloom {
 namespace {
@@ -351,6 +354,8 @@ class Planner {
     const Result<EnvSpec> spec = env_spec(cell.config.env_id, cell.config.env_options);
     if (!spec.ok()) return failure(spec.status());
     cell.engine = spec.value().engine;
+    cell.source = source_words(recorded_upstream(spec.value()));
+    std::replace(cell.source.begin(), cell.source.end(), '\n', ' ');  // a line of the definition
     const Status has_teacher = add_teacher(cell);
     if (!has_teacher.ok()) return failure(has_teacher);
     cell.config.seed = 0;
@@ -510,6 +515,7 @@ class Planner {
       for (const auto& [key, value] : defining_keys(cell)) {
         if (key != "seed") text += key + " " + value + "\n";
       }
+      if (!cell.source.empty()) text += fmt::format("{} {}\n", kSourceKey, cell.source);
     }
     plan_.hash = hash_text(text);
   }

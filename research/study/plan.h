@@ -23,6 +23,7 @@ struct StudyCell {
   std::optional<TeacherFile> teacher = {};
   Overrides teacher_hashes = {};  // of its policy
   std::string engine = {};        // EnvSpec::engine; "": Broadloom, or the task's own model
+  std::string source = {};        // source_words() of the environments; "": the library's
 
   // Counts whole blocks only, as the trainer does.
   std::int64_t environment_steps() const { return config.trained_steps(); }

@@ -207,6 +207,25 @@ bool DefinedRuns::has(std::int64_t id, std::int64_t cell, std::int64_t seed) con
   return cell == c + 1 && seed == seeds[static_cast<std::size_t>(s)];
 }
 
+void drop_lone_sources(std::string& theirs, std::string& ours) {
+  const auto kept = [](const std::string& text, const std::string& other) {
+    const std::map<std::string, Lines> cells = lines_of({"", other}).cells;
+    std::istringstream lines(text);
+    std::string out, cell;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("cell ")) cell = line.substr(5);
+      const auto known = cells.find(cell);
+      const bool is_lone = line.starts_with(std::string(kSourceKey) + " ") &&
+                           known != cells.end() && !known->second.contains(kSourceKey);
+      if (!is_lone) out += line + "\n";
+    }
+    return out;
+  };
+  const std::string their_text = kept(theirs, ours);
+  ours = kept(ours, theirs);
+  theirs = their_text;
+}
+
 std::string plain_definition(const std::string& definition) {
   std::istringstream lines(definition);
   std::string out, line;

@@ -21,6 +21,12 @@ std::string sampler_of(std::string_view definition);
 // study are in the order of cells, so stored runs then keep their numbers.
 bool only_adds_cells(std::string_view theirs, std::string_view ours);
 
+// The line of a cell with the source of its environments, if they are not the library's.
+constexpr char kSourceKey[] = "upstream";
+
+// Leaves out the sources that only one of two definitions names: older studies name none.
+void drop_lone_sources(std::string& theirs, std::string& ours);
+
 // A definition with ranges of strata in today's form: older versions wrote "0.4,0.6" from a file
 // and "0.4..0.6" from a flag.
 std::string plain_definition(const std::string& definition);

@@ -387,17 +387,16 @@ Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool
   const Result<bool> found = row.next();
   if (!found.ok()) return found.status();
   const std::string theirs = fmt::format("{} ({})", row.text(3), row.text(4));
-  const std::string definition = plain_definition(row.text(0));
-  const bool grows =
-      only_adds_seeds(definition, plan.definition) || only_adds_cells(definition, plan.definition);
-  if (definition != plan.definition && !grows) {
+  std::string definition = plain_definition(row.text(0)), planned = plan.definition;
+  drop_lone_sources(definition, planned);
+  const bool grows = only_adds_seeds(definition, planned) || only_adds_cells(definition, planned);
+  if (definition != planned && !grows) {
     return {ErrorKind::kMismatch,
-            fmt::format(
-                "'{}' is the store of another study: {}. Name another file with --out, or "
-                "undo the change{}",
-                path_,
-                definition_differences({"the store", definition}, {"this study", plan.definition}),
-                theirs == version_text() ? "" : "; it was made by version " + theirs)};
+            fmt::format("'{}' is the store of another study: {}. Name another file with --out, or "
+                        "undo the change{}",
+                        path_,
+                        definition_differences({"the store", definition}, {"this study", planned}),
+                        theirs == version_text() ? "" : "; it was made by version " + theirs)};
   }
   if (row.integer(1) != part.index || row.integer(2) != part.count) {
     return {ErrorKind::kMismatch,

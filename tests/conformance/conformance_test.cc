@@ -338,6 +338,11 @@ TEST(ConformanceOfSimulators, FindsTheirFaults) {
     ASSERT_FALSE(failing.empty());
     EXPECT_NE(failing[0].find("worker 3 has died"), std::string::npos);
   }
+  for (const std::string function : {"observe", "append_state", "another"}) {
+    const Problems thrown = report_around<ThrowingElsewhere>(function, 0, false).findings();
+    ASSERT_FALSE(thrown.empty()) << function;
+    EXPECT_EQ(thrown[0].find(function + "() of CartPole-v1 threw an exception"), 0u) << thrown[0];
+  }
 }
 
 // begin_anew() changes the seed.

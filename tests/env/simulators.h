@@ -176,6 +176,35 @@ class Throwing final : public Simulator {
   bool throws_;
 };
 
+// Fails in one of the functions that return no Status, from its n-th call on.
+class ThrowingElsewhere final : public Simulator {
+ public:
+  ThrowingElsewhere(std::unique_ptr<VecEnv> inner, const std::string& id, std::string function,
+                    int calls, bool whole)
+      : Simulator(std::move(inner), id, {.whole_batch = whole}),
+        function_(std::move(function)),
+        left_(calls) {}
+  void observe(int begin, int end, ObservationRows rows) const override {
+    may_throw("observe");
+    inner().observe(begin, end, rows);
+  }
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    may_throw("append_state");
+    inner().append_state(prefix, out);
+  }
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    may_throw("another");
+    return make_another(inner(), options);
+  }
+
+ private:
+  void may_throw(const char* function) const {
+    if (function == function_ && --left_ < 0) throw std::runtime_error("socket closed");
+  }
+  std::string function_;
+  mutable std::atomic<int> left_;
+};
+
 // Changes how its episodes ended. change: null: it does not say how.
 class Ending final : public Simulator {
  public:

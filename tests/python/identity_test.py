@@ -11,12 +11,14 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 import gymnasium
 import numpy as np
 
 import broadloom
+from broadloom._arguments import text_of
 from broadloom._sameness import recipe_of, same
 
 HERE = tempfile.TemporaryDirectory()
@@ -230,6 +232,23 @@ class SourcesTest(unittest.TestCase):
             train("Mine-v0", init=self.run_dir, quiet=False)
         self.assertRegex(notes.getvalue(), words)
 
+    def test_a_store_compares_it(self):
+        broadloom.register("Stored-v0", Paid, env_kwargs={"reward": 1.0})
+        base = {key: value for key, value in SMALL.items() if key != "quiet"}
+        definition = {"seeds": 2, "base": {"env_id": "Stored-v0", **base}}
+        stores = [out() for _ in range(2)]
+        [store.parent.mkdir(exist_ok=True) for store in stores]
+        studies = [broadloom.Study(definition, name="s", out=store) for store in stores]
+        [studies[0].run(part="1/2", quiet=True) for _ in range(2)]
+        broadloom.register("Stored-v0", Paid, env_kwargs={"reward": 2.0})
+        words = r"upstream Paid\(reward=1.0\)', .*'upstream Paid\(reward=2.0\)"
+        with self.assertRaisesRegex(broadloom.Error, words) as caught:
+            studies[0].run(part="1/2", quiet=True)
+        self.assertEqual(caught.exception.kind, "mismatch")
+        studies[1].run(part="2/2", quiet=True)
+        with self.assertRaisesRegex(broadloom.Error, "upstream Paid"):
+            broadloom.command("study", "merge", *stores, out=out())
+
     def test_a_rerun_compares_it(self):
         run = broadloom.resume(self.run_dir, quiet=True)
         source = "Paid(reward=1.0)"
@@ -257,6 +276,10 @@ class SourcesTest(unittest.TestCase):
             if _ == 0:
                 run = train("Objects-v0", on_iteration=lambda p: False)
         self.assertRegex(recorded(run)["upstream"], " at 0x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            broadloom.evaluate(run, episodes=2)
+            broadloom.watch(run, out().with_name("film.gif"))
         self.assertTrue(broadloom.resume(run, quiet=True).finished)
 
     def test_a_report_keeps_them_apart(self):
@@ -294,10 +317,11 @@ class FoldersTest(unittest.TestCase):
                 try:
                     os.chdir(start)
                     run = broadloom.train(env, out=f"{named}/", **SMALL, **keys)
-                    self.assertEqual(os.getcwd(), os.path.realpath(elsewhere))
+                    here = start if env is Moves else elsewhere  # a callback moves the process
+                    self.assertEqual(os.getcwd(), os.path.realpath(here))
                     self.assertEqual(run.run_dir, named)
                     self.assertEqual(run.record, "runs/ledger.jsonl:1")
-                    self.assertEqual(run.dir, pathlib.Path(start, named))
+                    self.assertEqual(pathlib.Path(start, run.dir), pathlib.Path(start, named))
                     self.assertEqual(len(run.metrics()), 2)
                 finally:
                     os.chdir(before)
@@ -307,6 +331,50 @@ class FoldersTest(unittest.TestCase):
                 self.assertTrue((whole / "metrics.csv").is_file())
                 self.assertEqual(len(list((whole / "checkpoints").iterdir())), 2)
                 self.assertTrue(pathlib.Path(start, "runs/ledger.jsonl").is_file())
+
+    def test_every_command_stays_in_its_folder(self):
+        """Environments keep the folder that they choose, in which they find their files."""
+
+        class Moves(Paid):
+            def __init__(self, render_mode=None):
+                super().__init__(render_mode=render_mode)
+                os.chdir(elsewhere)
+
+            def step(self, action):
+                folders.add(os.getcwd())
+                os.chdir(inner)
+                return super().step(action)
+
+        self.addCleanup(os.chdir, os.getcwd())
+        start, elsewhere = (os.path.realpath(tempfile.mkdtemp(dir=HERE.name)) for _ in range(2))
+        inner, folders = tempfile.mkdtemp(dir=elsewhere), set()
+        broadloom.register("Moves-v0", Moves)
+        keys = {"env_id": "Moves-v0", "lr_schedule": "constant", **SMALL}
+        flags = [f"--{key}={text_of(value)}" for key, value in keys.items() if key != "quiet"]
+        calls = (
+            lambda: broadloom.main(["train", "--quiet", "--out", "runs/a", *flags]),
+            lambda: broadloom.command("train", out="runs/b", **keys),
+            lambda: broadloom.command("train", resume="runs/b", more_timesteps=128, quiet=True),
+            lambda: broadloom.evaluate("runs/a", episodes=2),
+            lambda: broadloom.watch("runs/a", "film.gif"),
+            lambda: broadloom.rerun("runs/a", out="runs/c"),
+            lambda: broadloom.Study(
+                {"seeds": 1, "base": {k: v for k, v in keys.items() if k != "quiet"}}
+            ).run(quiet=True),
+        )
+        for number, call in enumerate(calls):
+            with self.subTest(number):
+                os.chdir(start)
+                folders.clear()
+                call()
+                self.assertEqual(os.getcwd(), start)
+                self.assertIn(inner, folders)
+                self.assertLessEqual(folders, {elsewhere, inner})
+        self.assertEqual(sorted(os.listdir(start)), ["film.gif", "runs", "studies"])
+        self.assertEqual(sorted(os.listdir("runs")), ["a", "b", "c", "ledger.jsonl"])
+        self.assertEqual(
+            (os.listdir(elsewhere), os.listdir(inner)), ([os.path.basename(inner)], [])
+        )
 
     def test_named_files_lie_in_the_folder_of_the_call(self):
         class Box(Paid):
@@ -333,9 +401,8 @@ class FoldersTest(unittest.TestCase):
                 os.chdir(start)
                 kind = type(f"Moves{next(iter(keys)).title()}", (Moves,), {})
                 run = broadloom.train(kind, out="-".join(keys), **SMALL, **keys)
-                self.assertEqual(os.getcwd(), elsewhere)
+                self.assertEqual(os.getcwd(), start)
                 self.assertTrue(run.finished)
-                os.chdir(start)
                 folder = f"again-{run.run_dir}"
                 found = broadloom.rerun(run.run_dir, out=folder)
                 self.assertTrue(found["agrees"], found)

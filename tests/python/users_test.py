@@ -286,10 +286,10 @@ class IdsTest(unittest.TestCase):
                 self.spec = gymnasium.envs.registration.EnvSpec("Own-v0", max_episode_steps=15)
 
         for kind in Named, Specified:
-            for limit in (12, 15, 40):
-                with self.subTest(kind, limit=limit):
-                    name = f"{kind.__name__}{limit}"
-                    run = train(kind, name, max_episode_steps=limit)
+            for given in (None, 12, 15, 40):
+                with self.subTest(kind, limit=given):
+                    limit = given or 15
+                    run = train(kind, f"{kind.__name__}{given}", max_episode_steps=given)
                     self.assertEqual(broadloom.Policy(run).spec["max_episode_steps"], limit)
                     self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_length"], limit)
 

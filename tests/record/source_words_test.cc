@@ -32,6 +32,12 @@ TEST(SameSource, IsThatOfAnotherVersionOrOfARecordWithout) {
   EXPECT_FALSE(same_source("Sim, on robot 2.1.xml", "Sim, on robot 2.2.xml"));
 }
 
+TEST(SameSourceText, DiffersInVersionsAndNotInAddresses) {
+  EXPECT_TRUE(same_source_text("mk(o=<Obj at 0x7f01>)", "mk(o=<Obj at 0x7f02>)"));
+  EXPECT_FALSE(same_source_text("MySim 2.1", "MySim 2.2"));
+  EXPECT_FALSE(same_source_text("", "MySim 2.1"));
+}
+
 TEST(SourceWords, KeepNumbersOfArguments) {
   for (const char* words : {"", "Made(a=[1, 2.5], b={1: 2})", "make: Made(x= 0x7f, y= 3)",
                             "Sized(size=3), FlattenObservation", "library 2 without arguments",

@@ -53,5 +53,19 @@ TEST(DefinitionDifferences, AreAFewAndACount) {
   EXPECT_TRUE(text.ends_with("; and 2 more")) << text;
 }
 
+TEST(LoneSources, AreThoseThatOneStudyDoesNotName) {
+  const std::string old = "seeds 1\ncell a\ngamma 1\ncell b\ngamma 2\n";
+  const std::string named = "seeds 1\ncell a\ngamma 1\nupstream MySim\ncell b\ngamma 2\n";
+  const std::string more = named + "cell c\nupstream MySim\n";
+  const auto dropped = [](std::string theirs, std::string ours) {
+    drop_lone_sources(theirs, ours);
+    return std::pair(theirs, ours);
+  };
+  EXPECT_EQ(dropped(old, named), std::pair(old, old));
+  EXPECT_EQ(dropped(named, old), std::pair(old, old));
+  EXPECT_EQ(dropped(named, more), std::pair(named, more));
+  EXPECT_EQ(dropped(old, more), std::pair(old, old + "cell c\nupstream MySim\n"));
+}
+
 }  // namespace
 }  // namespace broadloom

@@ -279,6 +279,32 @@ TEST_F(Runs, ExceptionsAndErrorsWithoutWordsNameTheirSimulator) {
   }
 }
 
+TEST_F(Runs, ExceptionsOfEveryFunctionNameTheirSimulator) {
+  const std::pair<const char*, int> cases[] = {
+      {"observe", 0}, {"observe", 7}, {"append_state", 0}, {"append_state", 3}, {"another", 0}};
+  for (const auto& [function, calls] : cases) {
+    for (const bool whole : {false, true}) {
+      const std::string id = fmt::format("Elsewhere_{}{}{}-v0", function, calls, whole);
+      register_simulator(id, [=, name = std::string(function), calls = calls](auto inner) {
+        return std::make_unique<ThrowingElsewhere>(std::move(inner), id, name, calls, whole);
+      });
+      Overrides keys = kConstant;
+      if (calls == 0 && std::string(function) == "another") {
+        keys.emplace_back("instruments", "policy");
+      }
+      for (const int threads : {1, 2}) {
+        const Status failed =
+            start_run(simulated_config(id, keys), at(id + std::to_string(threads)), threads, {})
+                .status();
+        EXPECT_EQ(failed.kind(), ErrorKind::kIo) << id;
+        const std::string words = fmt::format(
+            "{}() of {} threw an exception, expected none: socket closed", function, id);
+        EXPECT_NE(failed.message().find(words), std::string::npos) << failed.message();
+      }
+    }
+  }
+}
+
 TEST(Factories, MayThrow) {
   EnvSpec spec = env_spec("CartPole-v1", {}).take();
   spec.id = "NoLicence-v0";

@@ -37,7 +37,7 @@ void check_allocations(const Subject& subject, Findings& findings) {
     const StepRows rows = out.rows_from(0, actions.data());
     const Status status =
         call_simulator(spec.id, "step", [&] { return envs->step(0, kEnvs, rows); });
-    envs->observe(0, kEnvs, rows.observations);
+    observe_simulator(*envs, 0, kEnvs, rows.observations);
     return status.ok();
   };
   for (int t = 0; t < steps; ++t) (void)step();

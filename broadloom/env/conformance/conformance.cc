@@ -6,6 +6,7 @@
 #include "broadloom/env/conformance/checks.h"
 #include "broadloom/env/conformance/findings.h"
 #include "broadloom/env/conformance/subject.h"
+#include "broadloom/env/simulator_call.h"
 
 namespace broadloom {
 namespace conformance {
@@ -72,7 +73,8 @@ void check_all(Subject& subject, Findings& findings) {
     if (each.left_out != nullptr) {
       findings.leave_out(each.left_out);
     } else {
-      each.check(subject, findings);
+      const Status run = with_simulator_errors([&] { each.check(subject, findings); });
+      findings.expect(run.ok(), run.message());
     }
   }
 }

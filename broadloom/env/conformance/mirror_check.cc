@@ -203,8 +203,7 @@ Status Plays::play(VecEnv& envs) {
   const auto place = [](std::vector<float>& rows, int t, int size) {
     return rows.empty() ? nullptr : rows.data() + static_cast<std::ptrdiff_t>(t) * kPlays * size;
   };
-  envs.observe(0, kPlays, seen.data());
-  if (has_critic) envs.observe_critic(0, kPlays, critic_seen.data());
+  observe_simulator(envs, 0, kPlays, seen.data(), has_critic ? critic_seen.data() : nullptr);
   std::vector<float> last(static_cast<std::size_t>(kPlays * spec.observation.size));
   std::vector<EpisodeEnd> ends(kPlays);
   MaskRows masks(spec, kPlays);

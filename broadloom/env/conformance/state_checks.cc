@@ -12,6 +12,7 @@
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/conformance/checks.h"
 #include "broadloom/env/env_maker.h"
+#include "broadloom/env/simulator_call.h"
 
 namespace broadloom::conformance {
 namespace {
@@ -66,9 +67,8 @@ bool copy_tensors(const std::vector<TensorRef>& source, const std::vector<Tensor
 bool copy_state(VecEnv& source, VecEnv& target, Findings& findings) {
   const Status captured = source.capture();
   findings.expect(captured.ok(), "capture() fails: " + captured.message());
-  std::vector<TensorRef> a, b;
-  source.append_state("e", a);
-  target.append_state("e", b);
+  const std::vector<TensorRef> a = state_of_simulator(source, "e");
+  const std::vector<TensorRef> b = state_of_simulator(target, "e");
   check_tensors(a, findings);
   for (const TensorRef& tensor : a) {
     const Status in_range = check_values(tensor, tensor.data);

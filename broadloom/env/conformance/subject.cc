@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "broadloom/core/status.h"
+#include "broadloom/env/simulator_call.h"
 
 namespace broadloom::conformance {
 
@@ -40,8 +41,8 @@ std::unique_ptr<Played> play_envs(const Subject& subject, const VecEnvOptions& o
 Observations observe_now(const VecEnv& envs) {
   const EnvSpec& spec = envs.spec();
   ObservationBuffer policy(spec.observation, kEnvs), critic(spec.critic_observation, kEnvs);
-  envs.observe(0, kEnvs, policy.rows_from(0));
-  if (spec.has_critic_observation()) envs.observe_critic(0, kEnvs, critic.rows_from(0));
+  observe_simulator(envs, 0, kEnvs, policy.rows_from(0),
+                    spec.has_critic_observation() ? critic.rows_from(0) : nullptr);
   return {policy.numbers(), critic.numbers()};
 }
 
