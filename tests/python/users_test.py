@@ -7,7 +7,6 @@ import pathlib
 import pickle
 import re
 import sys
-import tempfile
 import threading
 import unittest
 import warnings
@@ -20,19 +19,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
 from broadloom import _probe
-
-HERE = tempfile.TemporaryDirectory()
-SMALL = {
-    "total_timesteps": 256,
-    "num_envs": 4,
-    "num_steps": 32,
-    "hidden_sizes": [8, 8],
-    "quiet": True,
-}
-
-
-def out(name):
-    return pathlib.Path(HERE.name) / name
+from simulator_cases import HERE, out, SMALL
 
 
 def train(env, name, **keys):
