@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -13,19 +12,16 @@
 #include "broadloom/config/config.h"
 #include "broadloom/config/keys.h"
 #include "broadloom/core/escape.h"
-#include "broadloom/core/read_file.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/machine.h"
 #include "broadloom/train/ranked_run.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/teacher_policy.h"
-#include "cli/audit.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
@@ -35,6 +31,7 @@
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/run_dir.h"
+#include "cli/train_report.h"
 #include "cli/zoo_entries.h"
 
 namespace broadloom::cli {
@@ -118,15 +115,6 @@ Overrides changed_keys(const TrainOptions& options) {
   return out;
 }
 
-std::string seconds_text(double seconds) {
-  return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
-}
-
-// "" if the environment defines no success.
-std::string success_text(double rate) {
-  return std::isnan(rate) ? "" : fmt::format("; {:.0f} % of them succeeded", 100.0 * rate);
-}
-
 // The finished run's result on its own panel. None if it has no panel, or if the result was deleted
 // (the record keeps its numbers).
 Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) {
@@ -141,20 +129,6 @@ Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) 
   return std::optional<PanelResult>(result.take());
 }
 
-std::string traffic_text(const RankTraffic& traffic) {
-  return fmt::format("Ranks: received {:.1f} MB in {} exchanges, {:.1f} s including waiting",
-                     static_cast<double>(traffic.received_bytes) * 1e-6,
-                     with_commas(traffic.exchanges), traffic.seconds);
-}
-
-// The parameters of a run of the zoo's settings, beside those that the zoo keeps.
-struct ZooOutcome {
-  ZooEntry entry;
-  std::string found;  // parameters_hash of the run's record
-  bool has_own_bits;  // of an instruction set without fused multiply-add
-  bool is_same() const { return found == entry.parameters_hash; }
-};
-
 // A GPU has bits of its own.
 bool changes_parameters(const std::string& key) {
   const Role role = role_of(key);
@@ -162,116 +136,11 @@ bool changes_parameters(const std::string& key) {
          (role != Role::kMeasure && role != Role::kRecord && role != Role::kMachine);
 }
 
-// None unless the run has exactly the zoo's settings, its seed included.
-Result<std::optional<ZooOutcome>> zoo_outcome(const TrainOptions& options,
-                                              const Overrides& env_options,
-                                              const std::string& run_dir) {
-  if (options.zoo.empty() || !env_options.empty() || !options.init.empty() ||
-      std::any_of(options.flags.begin(), options.flags.end(),
-                  [](const auto& flag) { return changes_parameters(flag.first); })) {
-    return std::optional<ZooOutcome>();
-  }
-  const Result<ZooEntry> entry = zoo_entry(options.zoo);
-  if (!entry.ok()) return entry.status();
-  const Result<RunFolder> folder = RunFolder::open(run_dir);
-  if (!folder.ok()) return folder.status();
-  const Result<std::string> line = read_file(folder.value().ledger_line_path());
-  if (!line.ok()) return line.status();
-  const Json record = Json::parse(line.value());
-  return std::optional<ZooOutcome>({entry.value(), record["result"]["parameters_hash"].text(),
-                                    record["machine"]["bits"].text() == "own"});
-}
-
-void print_zoo(const ZooOutcome& outcome) {
-  if (outcome.is_same()) {
-    tell("This is the zoo's policy, to the bit: parameters {}\n", outcome.found);
-    return;
-  }
-  tell("Not the zoo's policy: parameters {}, the zoo's are {}{}\n", outcome.found,
-       outcome.entry.parameters_hash,
-       !outcome.entry.same_bits_anywhere ? ". This task's bits depend on processor and C library"
-       : outcome.has_own_bits
-           ? ". Instruction sets without fused multiply-add have bits of their own; --isa exact "
-             "has the zoo's, slowly"
-           : ". This version of Broadloom computes other bits");
-}
-
-Json zoo_json(const ZooOutcome& outcome) {
-  return {{"task", outcome.entry.task},
-          {"parameters_hash", outcome.found},
-          {"zoo_hash", outcome.entry.parameters_hash},
-          {"same", outcome.is_same()},
-          {"same_bits_anywhere", outcome.entry.same_bits_anywhere}};
-}
-
-// Prints nothing if no evaluation was made and no return ended the run.
-void print_best(const RunSummary& summary) {
-  if (!summary.stopped_by.empty()) {
-    tell("Stopped by {}: the mean return reached {:.2f}.\n", summary.stopped_by,
-         summary.stopped_return);
-  }
-  if (summary.best_step == 0) return;
-  tell(
-      "Best evaluation: {:.2f} at step {} (best.safetensors; score it again with eval --best and "
-      "a new --seed)\n",
-      summary.best_return, with_commas(summary.best_step));
-}
-
-// allow: flags with which commands may load the run's environment.
-void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
-                   const std::optional<PanelResult>& panel,
-                   const std::optional<ZooOutcome>& outcome, const Ranks& ranks,
-                   const std::string& allow) {
-  const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
-                                        with_commas(summary.total_timesteps));
-  if (steps_per_second <= 0.0) {
-    tell("Nothing left to train: {} were trained before. Checkpoint and logs are complete.\n",
-         steps);
-  } else {
-    tell("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
-         seconds_text(summary.seconds), with_commas(static_cast<std::int64_t>(steps_per_second)));
-    if (ranks.size() > 1) tell("{}\n", traffic_text(ranks.traffic()));
-    if (std::isnan(summary.mean_return)) {
-      tell("Mean return: none, since no episode has ended yet.\n");
-    } else {
-      const std::int64_t episodes = summary.averaged_episodes;
-      tell("Mean return of the last {}: {:.2f}{}\n",
-           episodes == 1 ? "episode" : fmt::format("{} episodes", with_commas(episodes)),
-           summary.mean_return, success_text(summary.success_rate));
-    }
-  }
-  print_best(summary);
-  print_live_audit(summary.run_dir, allow);
-  if (panel) tell("Panel, all rows: {}\n", overall_text(*panel));
-  if (outcome) print_zoo(*outcome);
-  tell("Run folder: {}\n", summary.run_dir);
-  if (!record.empty()) tell("Recorded as: {}\n", record);
-  if (summary.finished) {
-    tell("Next: {} eval {}{}{}\n", program_name(), shell_word(summary.run_dir),
-         panel ? " --panel " + shell_word(summary.run_dir + "/" + RunFolder::kPanel) : "", allow);
-  }
-}
-
-void print_summary_json(const RunSummary& summary, double steps_per_second,
-                        const std::string& record, const std::optional<PanelResult>& panel,
-                        const std::optional<ZooOutcome>& outcome, const Ranks& ranks,
-                        const Status& recorded) {
-  const RankTraffic& traffic = ranks.traffic();
-  Json json = Json::object();
-  summary.visit([&](const char* name, const auto& value) { json[name] = value; });
-  json["steps_per_second"] = steps_per_second;
-  json["ranks"] = {{"count", ranks.size()},
-                   {"received_bytes", traffic.received_bytes},
-                   {"exchanges", traffic.exchanges},
-                   {"seconds", traffic.seconds}};
-  json["record"] = record;
-  json["panel"] = panel ? Json::parse(panel_record_json(*panel)) : Json();
-  if (outcome) json["zoo"] = zoo_json(*outcome);
-  if (!recorded.ok()) {
-    json["error"] = recorded.message();
-    json["exit_code"] = static_cast<int>(recorded.kind());
-  }
-  print_json(json);
+// Whether the run has exactly the zoo's settings, its seed included.
+bool is_as_in_zoo(const TrainOptions& options, const Overrides& env_options) {
+  return !options.zoo.empty() && env_options.empty() && options.init.empty() &&
+         std::none_of(options.flags.begin(), options.flags.end(),
+                      [](const auto& flag) { return changes_parameters(flag.first); });
 }
 
 // A run that passed all checks and can start.
@@ -282,27 +151,26 @@ struct ReadyRun {
 
 int report_run(const TrainOptions& options, const Context& context, const RunSummary& summary,
                double steps_per_second, const ReadyRun& run, const Ranks& ranks) {
-  std::string record;
-  std::optional<PanelResult> panel;
-  std::optional<ZooOutcome> outcome;
+  TrainReport report{summary, ranks, steps_per_second};
   Status recorded;
   if (summary.finished) {
     Result<std::optional<PanelResult>> scored = own_panel_result(summary.run_dir);
     if (!scored.ok()) return report_error(scored.status(), options.json);
-    panel = scored.take();
-    Result<std::optional<ZooOutcome>> found =
-        zoo_outcome(options, context.env_options, summary.run_dir);
-    if (!found.ok()) return report_error(found.status(), options.json);
-    outcome = found.take();
+    report.panel = scored.take();
+    if (is_as_in_zoo(options, context.env_options)) {
+      Result<ZooOutcome> found = zoo_outcome(options.zoo, summary.run_dir);
+      if (!found.ok()) return report_error(found.status(), options.json);
+      report.zoo = found.take();
+    }
     const Result<std::string> place = record_in_ledger(run.ledger, summary.run_dir);
     recorded = place.status();
-    if (place.ok()) record = place.value();
+    if (place.ok()) report.record = place.value();
   }
   // The summary is printed even if the ledger could not be written.
   if (options.json) {
-    print_summary_json(summary, steps_per_second, record, panel, outcome, ranks, recorded);
+    print_report_json(report, recorded);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second, record, panel, outcome, ranks, run.allow);
+    print_report(report, run.allow);
   }
   std::fflush(stdout);
   if (!recorded.ok()) return report_error(recorded, false);

@@ -14,7 +14,6 @@
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/setup/memory_plan.h"
-#include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/settings.h"
 
 namespace broadloom {

@@ -9,7 +9,6 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 
 namespace broadloom {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <system_error>
 
-#include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/export/cpp_header.h"
 #include "broadloom/export/numpy_policy.h"

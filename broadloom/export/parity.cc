@@ -13,6 +13,7 @@
 #include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/policy_outputs.h"
+#include "broadloom/export/first_choices.h"
 #include "broadloom/export/npz.h"
 #include "broadloom/export/replay.h"
 #include "broadloom/nn/policy_distribution.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "broadloom/core/random.h"
 #include "broadloom/math/random_rows.h"
 
 namespace broadloom {

@@ -46,6 +46,16 @@ std::vector<std::int64_t> integers_of(const Json& list) {
   return out;
 }
 
+std::vector<Manifest::Change> changes_of(const Json& list, std::string_view key) {
+  std::vector<Manifest::Change> out;
+  for (const Json& change : list.elements()) {
+    const std::string& name = change[key].text();
+    out.push_back(
+        {change["step"].integer<std::int64_t>(), key == "device" && name == "cpu" ? "" : name});
+  }
+  return out;
+}
+
 template <class Number>
 Number number_of(const Json& object, const char* key) {
   return object[key].is_integer() ? object[key].integer<Number>() : Number{};
@@ -164,17 +174,11 @@ Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
   return manifest;
 }
 
-Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes) {
+Json changes_json(const std::vector<Manifest::Change>& changes, std::string_view key) {
   Json out = Json::array();
-  for (const auto& [step, device] : changes) {
-    out.push_back({{"step", step}, {"device", device.empty() ? "cpu" : device}});
+  for (const auto& [step, name] : changes) {
+    out.push_back({{"step", step}, {key, name.empty() && key == "device" ? "cpu" : name}});
   }
-  return out;
-}
-
-Json engine_changes_json(const std::vector<Manifest::EngineChange>& changes) {
-  Json out = Json::array();
-  for (const auto& [step, engine] : changes) out.push_back({{"step", step}, {"engine", engine}});
   return out;
 }
 
@@ -192,7 +196,7 @@ std::string manifest_json(const Manifest& m) {
   if (m.ranks > 1) json["ranks"] = m.ranks;
   json["hardware"] = {{"cpu", m.cpu}, {"cores", m.cores}, {"memory_bytes", m.memory_bytes}};
   if (!m.device.empty()) json["hardware"]["device"] = m.device;
-  if (!m.device_changes.empty()) json["device_changes"] = device_changes_json(m.device_changes);
+  if (!m.device_changes.empty()) json["device_changes"] = changes_json(m.device_changes, "device");
   json["seeds"] = {{"train", m.seed}};
   Json config = Json::object();
   for (const auto& [key, text] : m.config) config[key] = text;
@@ -206,7 +210,7 @@ std::string manifest_json(const Manifest& m) {
   if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
   if (!m.upstream.empty()) json["upstream"] = m.upstream;
   if (!m.engine.empty()) json["engine"] = m.engine;
-  if (!m.engine_changes.empty()) json["engine_changes"] = engine_changes_json(m.engine_changes);
+  if (!m.engine_changes.empty()) json["engine_changes"] = changes_json(m.engine_changes, "engine");
   if (!m.new_episodes_at.empty()) json["new_episodes_at"] = m.new_episodes_at;
   return json.dump(2) + "\n";
 }
@@ -241,11 +245,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   if (json.contains("ranks")) m.ranks = number_of<int>(json, "ranks");
   m.cpu = hardware["cpu"].text();
   m.device = hardware["device"].text();
-  for (const Json& change : json["device_changes"].elements()) {
-    const std::string device = change["device"].text();
-    m.device_changes.push_back(
-        {change["step"].integer<std::int64_t>(), device == "cpu" ? "" : device});
-  }
+  m.device_changes = changes_of(json["device_changes"], "device");
   m.cores = number_of<int>(hardware, "cores");
   m.memory_bytes = number_of<std::int64_t>(hardware, "memory_bytes");
   m.isa = json["isa"].text();
@@ -258,9 +258,7 @@ Result<Manifest> read_manifest(const std::string& path) {
               json["plugin"]["hash"].text()};
   m.upstream = json["upstream"].text();
   m.engine = json["engine"].text();
-  for (const Json& change : json["engine_changes"].elements()) {
-    m.engine_changes.push_back({change["step"].integer<std::int64_t>(), change["engine"].text()});
-  }
+  m.engine_changes = changes_of(json["engine_changes"], "engine");
   m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
   if (json.contains("teacher")) m.teacher = policy_source_of(json["teacher"]);

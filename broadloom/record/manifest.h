@@ -42,14 +42,14 @@ struct Manifest {
   EnvPlugin plugin;                         // that made the environments; empty: none
   std::string upstream;                     // EnvSpec::upstream; "": the library's, or not said
   std::string engine;                       // EnvSpec::engine at the start; "": Broadloom
-  // A resume on another engine or model: from this environment step.
-  struct EngineChange {
+  // A resume on another engine, model or device: from this environment step.
+  struct Change {
     std::int64_t step = 0;
-    std::string engine;
+    std::string name;  // of the new one
   };
-  std::vector<EngineChange> engine_changes;
+  std::vector<Change> engine_changes;
   const std::string& last_engine() const {
-    return engine_changes.empty() ? engine : engine_changes.back().engine;
+    return engine_changes.empty() ? engine : engine_changes.back().name;
   }
   // Environment steps at which a resume began new episodes because the simulator does not save its
   // state.
@@ -57,14 +57,9 @@ struct Manifest {
   std::string version, revision, compiler, build_type;  // of the program
   std::string cpu;
   std::string device;  // name of the GPU at the start; "": CPU
-  // A resume on another device: from this environment step; "": CPU.
-  struct DeviceChange {
-    std::int64_t step = 0;
-    std::string device;
-  };
-  std::vector<DeviceChange> device_changes;
+  std::vector<Change> device_changes;
   const std::string& last_device() const {
-    return device_changes.empty() ? device : device_changes.back().device;
+    return device_changes.empty() ? device : device_changes.back().name;
   }
   int cores = 0;
   std::int64_t memory_bytes = 0;
@@ -88,8 +83,8 @@ Json policy_source_json(const PolicySource& source);
 PolicySource policy_source_of(const Json& json);
 Json simulator_json(const VecEnvTraits& simulator);
 Json plugin_json(const EnvPlugin& plugin);
-Json device_changes_json(const std::vector<Manifest::DeviceChange>& changes);
-Json engine_changes_json(const std::vector<Manifest::EngineChange>& changes);
+// key: "engine" or "device".
+Json changes_json(const std::vector<Manifest::Change>& changes, std::string_view key);
 
 // EnvSpec::upstream without the versions of packages and the addresses of objects: two installs or
 // processes name one source of environments alike.

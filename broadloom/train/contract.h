@@ -67,17 +67,17 @@ struct RolloutContract {
   std::vector<RewardTerm> reward_terms;  // of the task; empty: not declared
   std::vector<CommandRange> commands;
   std::string terrain;
-  std::string upstream;                                // EnvSpec::upstream; "": the library's
-  std::string engine;                                  // EnvSpec::engine; "": Broadloom
-  std::vector<Manifest::EngineChange> engine_changes;  // of the run
-  VecEnvTraits simulator;                              // limits of the environments
-  bool can_begin_anew = true;                          // VecEnv::can_begin_anew()
-  int threads = 0;                                     // of each rank
-  RankPlan ranks;                                      // processes that train together
-  MemoryPlan memory;                                   // of each rank
-  std::size_t memory_allowed = 0;                      // bytes; 0: unknown
-  std::string budget;                                  // budget_warning()
-  std::string besides;                                 // extra_steps_text()
+  std::string upstream;                          // EnvSpec::upstream; "": the library's
+  std::string engine;                            // EnvSpec::engine; "": Broadloom
+  std::vector<Manifest::Change> engine_changes;  // of the run
+  VecEnvTraits simulator;                        // limits of the environments
+  bool can_begin_anew = true;                    // VecEnv::can_begin_anew()
+  int threads = 0;                               // of each rank
+  RankPlan ranks;                                // processes that train together
+  MemoryPlan memory;                             // of each rank
+  std::size_t memory_allowed = 0;                // bytes; 0: unknown
+  std::string budget;                            // budget_warning()
+  std::string besides;                           // extra_steps_text()
 };
 
 // Makes one environment to measure its size. kInvalidConfig and kNotFound of the environment;

@@ -100,7 +100,7 @@ void add_task(const RolloutContract& contract, Json& out) {
   if (!contract.upstream.empty()) out["upstream"] = contract.upstream;
   if (!contract.engine.empty()) out["engine"] = contract.engine;
   if (!contract.engine_changes.empty()) {
-    out["engine_changes"] = engine_changes_json(contract.engine_changes);
+    out["engine_changes"] = changes_json(contract.engine_changes, "engine");
   }
 }
 
@@ -213,7 +213,7 @@ Json machine_of(const Manifest& manifest, const Manifest& host) {
               {"residency", {{"simulation", place}, {"rollout", place}, {"update", place}}}};
   if (!manifest.bits.empty()) out["bits"] = manifest.bits;
   if (!manifest.device_changes.empty()) {
-    out["device_changes"] = device_changes_json(manifest.device_changes);
+    out["device_changes"] = changes_json(manifest.device_changes, "device");
   }
   return out;
 }

@@ -11,7 +11,6 @@
 
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
-#include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"

@@ -25,7 +25,6 @@
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/program.h"
-#include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/initial_policy.h"

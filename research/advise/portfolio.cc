@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "broadloom/config/keys.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
 #include "research/advise/candidates.h"

@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "broadloom/core/thread_pool.h"
-#include "research/report/report_comparisons.h"
 #include "research/report/report_ranking.h"
 #include "research/report/report_scores.h"
 #include "research/stats/rank_test.h"

@@ -12,7 +12,6 @@
 #include <tuple>
 #include <utility>
 
-#include "broadloom/core/number_text.h"
 #include "research/report/report_scores.h"
 #include "research/report/report_words.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "broadloom/evaluate/policy_outputs.h"
+#include "broadloom/export/first_choices.h"
 #include "broadloom/export/replay.h"
 #include "tests/export/networks.h"
 

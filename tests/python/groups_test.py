@@ -4,7 +4,6 @@ import importlib.util
 import pathlib
 import re
 import sys
-import tempfile
 import unittest
 
 import gymnasium
@@ -12,17 +11,10 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
 import broadloom
+from simulator_cases import HERE, SMALL
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/formats/export.md"
-HERE = tempfile.TemporaryDirectory()
 OUT = pathlib.Path(HERE.name)
-SMALL = {
-    "total_timesteps": 512,
-    "num_envs": 4,
-    "num_steps": 32,
-    "hidden_sizes": [8],
-    "quiet": True,
-}
 
 
 class Arm(gymnasium.Env):

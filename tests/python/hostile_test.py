@@ -1,11 +1,9 @@
 """Environments that break rules: each gives a clear error or a warning, and never a crash."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 import warnings
 
@@ -15,15 +13,8 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
+from simulator_cases import out, SMALL
 
-HERE = tempfile.TemporaryDirectory()
-SMALL = {
-    "total_timesteps": 256,
-    "num_envs": 4,
-    "num_steps": 32,
-    "hidden_sizes": [8, 8],
-    "quiet": True,
-}
 ZEROS = np.zeros(3, np.float32)
 STEPS = 300  # steps before a change, more than the probe plays
 PARENT = os.getpid()
@@ -323,7 +314,7 @@ class HostileTest(unittest.TestCase):
                     broadloom.train(
                         env,
                         name=f"{name}/v0".replace(" ", "_"),
-                        out=pathlib.Path(HERE.name) / name.replace(" ", "_"),
+                        out=out(name.replace(" ", "_")),
                         **{**SMALL, **keys},
                     )
                 except BaseException as error:
@@ -343,7 +334,7 @@ class HostileTest(unittest.TestCase):
             broadloom.train(
                 lambda num_envs: env,
                 name="Shared-v0",
-                out=pathlib.Path(HERE.name) / "shared",
+                out=out("shared"),
                 **SMALL,
             )
 
@@ -353,7 +344,7 @@ class HostileTest(unittest.TestCase):
             early,
             name="Early-v0",
             max_episode_steps=900,
-            out=pathlib.Path(HERE.name) / "early",
+            out=out("early"),
             **SMALL,
         )
         self.assertTrue(run.finished)
@@ -363,7 +354,7 @@ class HostileTest(unittest.TestCase):
             run = broadloom.train(
                 but(look=lambda self: np.full(3, 7, np.float32)),
                 name="Outside-v0",
-                out=pathlib.Path(HERE.name) / "outside",
+                out=out("outside"),
                 **SMALL,
             )
         self.assertTrue(run.finished)
@@ -373,17 +364,13 @@ class HostileTest(unittest.TestCase):
             run = broadloom.train(
                 but(look=lambda self, dtype=dtype: np.ones(3, dtype)),
                 name=f"{dtype.__name__}-v0",
-                out=pathlib.Path(HERE.name) / dtype.__name__,
+                out=out(dtype.__name__),
                 **SMALL,
             )
             self.assertTrue(run.finished)
 
     def test_after_all_that_training_goes_on(self):
-        self.assertTrue(
-            broadloom.train(
-                Meek, name="Meek-v0", out=pathlib.Path(HERE.name) / "meek", **SMALL
-            ).finished
-        )
+        self.assertTrue(broadloom.train(Meek, name="Meek-v0", out=out("meek"), **SMALL).finished)
 
 
 class OursTest(unittest.TestCase):

@@ -20,15 +20,7 @@ import numpy as np
 import broadloom
 from broadloom._arguments import text_of
 from broadloom._sameness import recipe_of, same
-
-HERE = tempfile.TemporaryDirectory()
-SMALL = {
-    "total_timesteps": 256,
-    "num_envs": 4,
-    "num_steps": 32,
-    "hidden_sizes": [8, 8],
-    "quiet": True,
-}
+from simulator_cases import HERE, SMALL
 
 
 class Paid(gymnasium.Env):
@@ -322,7 +314,7 @@ class FoldersTest(unittest.TestCase):
                     self.assertEqual(run.run_dir, named)
                     self.assertEqual(run.record, "runs/ledger.jsonl:1")
                     self.assertEqual(pathlib.Path(start, run.dir), pathlib.Path(start, named))
-                    self.assertEqual(len(run.metrics()), 2)
+                    self.assertEqual(len(run.metrics()), 8)
                 finally:
                     os.chdir(before)
                 self.assertEqual(os.listdir(elsewhere), [])

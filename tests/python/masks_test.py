@@ -1,7 +1,5 @@
 """Action masks of Gymnasium's environments: no invalid action in training, evaluation or Policy."""
 
-import pathlib
-import tempfile
 import unittest
 
 import gymnasium
@@ -9,20 +7,11 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
 import broadloom
-
-HERE = tempfile.TemporaryDirectory()
-SMALL = {
-    "total_timesteps": 512,
-    "num_envs": 4,
-    "num_steps": 32,
-    "hidden_sizes": [8, 8],
-    "quiet": True,
-}
+from simulator_cases import out, SMALL
 
 
 def train(env, name, **keys):
-    out = pathlib.Path(HERE.name) / name
-    return broadloom.train(env, name=f"{name}-v0", out=out, **{**SMALL, **keys})
+    return broadloom.train(env, name=f"{name}-v0", out=out(name), **{**SMALL, **keys})
 
 
 class Locks(gymnasium.Env):

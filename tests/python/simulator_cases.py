@@ -7,7 +7,10 @@ import tempfile
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import broadloom
 
 HERE = tempfile.TemporaryDirectory()
 SMALL = {
@@ -21,6 +24,10 @@ SMALL = {
 
 def out(name):
     return pathlib.Path(HERE.name) / name
+
+
+def train(env, name, **keys):
+    return broadloom.train(env, name=f"{name}-v0", out=out(name), **{**SMALL, **keys})
 
 
 def tensors(run):
@@ -96,6 +103,24 @@ def given(space):
             return self.look(), 1.0, self.steps >= 5, False, {}
 
     return Given
+
+
+class Steps(gymnasium.Env):
+    """Ends after ten steps; the observation counts them."""
+
+    observation_space, action_space = Box(0, 20, (3,), np.float32), Discrete(2)
+
+    def look(self):
+        return np.full(3, self.t, np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self.look(), {}
+
+    def step(self, action):
+        self.t += 1
+        return self.look(), 1.0, self.t >= 10, False, {}
 
 
 def cart_pole(num_envs, mode):

@@ -10,11 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "broadloom/env/action_scale.h"
-#include "broadloom/env/declared_mirror.h"
 #include "broadloom/env/disturbance.h"
-#include "broadloom/env/frame_stack.h"
-#include "broadloom/env/hidden_numbers.h"
+#include "broadloom/env/env_wrappers.h"
 #include "broadloom/env/plugins/library.h"
 #include "broadloom/env/simulator_call.h"
 #include "broadloom/env/staggered_starts.h"
@@ -311,89 +308,11 @@ bool names_option(const EnvEntry& entry, std::string_view name) {
                      [&](const FieldInfo& field) { return field.name == name; });
 }
 
-// Wrappers that any environment can have, from the innermost to the outermost.
-struct Wrappers {
-  ActionScale scale;
-  DeclaredMirror mirror;
-  HiddenNumbers hidden;
-  FrameStack frames;
-};
-
-bool fits(const ActionScale&, const EnvSpec& spec) { return has_bounded_actions(spec); }
-bool fits(const DeclaredMirror&, const EnvSpec& spec) { return can_be_mirrored(spec); }
-bool fits(const HiddenNumbers&, const EnvSpec& spec) { return shows_numbers(spec); }
-bool fits(const FrameStack&, const EnvSpec& spec) { return shows_frames(spec); }
-
-Status describe(const ActionScale& scale, EnvSpec& spec) {
-  return describe_action_scale(scale, spec);
-}
-Status describe(const DeclaredMirror& mirror, EnvSpec& spec) {
-  return describe_mirror(mirror, spec);
-}
-Status describe(const HiddenNumbers& hidden, EnvSpec& spec) {
-  return describe_hidden_numbers(hidden, spec);
-}
-Status describe(const FrameStack& frames, EnvSpec& spec) {
-  return describe_frame_stack(frames, spec);
-}
-
-using Envs = std::unique_ptr<VecEnv>;
-Envs wrapped(Envs envs, const ActionScale&) { return scale_actions(std::move(envs)); }
-Envs wrapped(Envs envs, const DeclaredMirror& mirror) {
-  return declare_mirror(std::move(envs), mirror);
-}
-Envs wrapped(Envs envs, const HiddenNumbers& hidden) {
-  return hide_numbers(std::move(envs), hidden);
-}
-Envs wrapped(Envs envs, const FrameStack& frames) { return stack_frames(std::move(envs), frames); }
-
-// Calls visit(wrapper) for each, in their order.
-template <class Some, class Visit>
-void for_each(Some&& wrappers, Visit&& visit) {
-  visit(wrappers.scale);
-  visit(wrappers.mirror);
-  visit(wrappers.hidden);
-  visit(wrappers.frames);
-}
-
 // Options of an environment, split into its own and those of wrappers.
 struct EnvOptions {
   Overrides own;
-  Wrappers wrappers;
+  EnvWrappers wrappers;
 };
-
-// Options of the wrappers that fit these spaces.
-std::vector<FieldInfo> wrapper_options(const EnvSpec& spec) {
-  std::vector<FieldInfo> all;
-  for_each(Wrappers{}, [&](const auto& wrapper) {
-    if (!fits(wrapper, spec)) return;
-    for (FieldInfo& field : list_fields(wrapper)) all.push_back(std::move(field));
-  });
-  return all;
-}
-
-Status describe_wrappers(const Wrappers& wrappers, EnvSpec& spec) {
-  Status status;
-  for_each(wrappers, [&](const auto& wrapper) {
-    if (status.ok()) status = describe(wrapper, spec);
-  });
-  return status;
-}
-
-// Sets the option of the wrapper that has one of that name; false: none has.
-Result<bool> set_option(Wrappers& wrappers, const std::string& name, const std::string& text) {
-  bool is_found = false;
-  Status status;
-  for_each(wrappers, [&](auto& wrapper) {
-    const std::vector<std::string> names =
-        field_names<std::remove_reference_t<decltype(wrapper)>>();
-    if (std::find(names.begin(), names.end(), name) == names.end()) return;
-    is_found = true;
-    status = set_field(wrapper, name, text, "option");
-  });
-  if (!status.ok()) return Status(status.kind(), "env." + status.message());
-  return is_found;
-}
 
 bool shows_images(const EnvSpec& spec) {
   return shows_frames(spec) && spec.observation.dtype == Dtype::kU8 &&
@@ -422,7 +341,7 @@ Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_opt
   for (const auto& option : env_options) {
     Result<bool> is_wrappers = false;
     if (!names_option(entry, option.first)) {
-      is_wrappers = set_option(out.wrappers, option.first, option.second);
+      is_wrappers = set_wrapper_option(out.wrappers, option.first, option.second);
       if (!is_wrappers.ok()) return is_wrappers.status();
     }
     if (!is_wrappers.value()) out.own.push_back(option);
@@ -607,10 +526,7 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
     BROADLOOM_TRY(check_ages(*envs.value(), options));
   }
-  for_each(all.wrappers, [&](const auto& wrapper) {
-    if (wrapper.any()) envs = wrapped(envs.take(), wrapper);
-  });
-  return envs;
+  return wrap(envs.take(), all.wrappers);
 }
 
 std::vector<EnvSpec> list_envs() {
