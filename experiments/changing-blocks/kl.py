@@ -61,7 +61,7 @@ def trigger(blocks, begin, latest):
     for end, _ in blocks:
         window = [kl for step, kl in blocks if end - WINDOW < step <= end]
         if (
-            begin + 2 * WINDOW < end < STEPS
+            begin + 2 * WINDOW < end <= latest
             and sum(window) / len(window) < sum(base) / len(base) / 2
         ):
             return end
