@@ -62,6 +62,14 @@ void open_standard_streams() {
   }
 }
 
+void survive_file_size_limit() {
+  struct sigaction now = {};
+  if (sigaction(SIGXFSZ, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
+  now.sa_handler = [](int) {};
+  now.sa_flags = SA_RESTART;
+  sigaction(SIGXFSZ, &now, nullptr);
+}
+
 void set_program_name(const std::string& name) {
   if (!name.empty()) name_of_program() = name;
 }

@@ -26,6 +26,10 @@ const std::string& program_name();
 // Opens the null device in place of a closed standard input, output or error. Otherwise the next
 // opened file would take its number and be printed into. Call it before all else.
 void open_standard_streams();
+// A file above the limit of `ulimit -f` then is an error of writing, as on a full disk. Programs
+// that this one starts do not inherit that, and a host's own setting stays. Call it before all
+// else.
+void survive_file_size_limit();
 // Prints text for a person. Names and paths may come from foreign files, so terminal control
 // characters are escaped, as \x1b (core/escape.h). A failed write shows in ferror().
 void tell_text(std::FILE* stream, std::string_view text);

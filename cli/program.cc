@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bridges/bridges.h"
+#include "broadloom/core/out_of_memory.h"
 #include "broadloom/core/pool_shortage.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
@@ -146,6 +147,7 @@ bool has_json(const std::vector<std::string>& arguments) {
 // The library throws nothing. These are out of memory, or a bug of a dependency.
 int broadloom::run_program(int argc, char** argv, const std::vector<Status>& before) {
   cli::open_standard_streams();
+  cli::survive_file_size_limit();
   try {
     const std::string program = argc > 0 ? argv[0] : "broadloom";
     cli::set_program_name(std::filesystem::path(program).filename().string());
@@ -154,9 +156,8 @@ int broadloom::run_program(int argc, char** argv, const std::vector<Status>& bef
                     before);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
-                 "%s: out of memory; end other programs, raise the limit (ulimit -v), use fewer "
-                 "--threads, --jobs or environments, or name a smaller file. The call was:",
-                 cli::program_name().c_str());
+                 "%s: %s, or name a smaller file. The call was:", cli::program_name().c_str(),
+                 kOutOfMemory);
     for (int i = 1; i < argc; ++i) std::fprintf(stderr, " %s", argv[i]);
     std::fprintf(stderr, "\n");
     return 1;

@@ -616,7 +616,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("precision", precision, Role::kLearning, Choices{{"fp32", "tf32"}},
     "tf32: a GPU rounds the inputs of hidden layers' products to TF32; sums stay float32.");
   v("memory_limit", memory_limit, later(Role::kMachine), Range{0, 1e12},
-    "Memory that the run may use, MB (10^6 bytes); 0: all of the machine.");
+    "Memory that the run may use, MB (10^6 bytes); 0: all that it can get.");
 }
 
 }  // namespace broadloom

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <sstream>
-#include <string_view>
 #include <thread>
 
 #ifdef __linux__
 #include <sched.h>
 #endif
+
+#include "broadloom/core/control_groups.h"
 
 namespace broadloom {
 namespace {
@@ -34,17 +34,6 @@ double quota_in(const std::string& folder) {
   return kNoQuota;
 }
 
-// Smallest quota of a group and of all groups above it. In a container, a group's path may be the
-// path outside of it. Missing folders set no quota, and the mount itself is the container's group.
-double smallest_quota(const std::string& mount, std::string group) {
-  double cores = quota_in(mount);
-  while (group.size() > 1) {
-    cores = std::min(cores, quota_in(mount + group));
-    group.resize(group.rfind('/'));
-  }
-  return cores;
-}
-
 int allowed_cores() {
 #ifdef __linux__
   cpu_set_t allowed;
@@ -53,33 +42,14 @@ int allowed_cores() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
-// A line is "0::/group" in version 2, "4:cpu,cpuacct:/group" in version 1.
 double quota_cores(const std::string& control_groups, const std::string& mounts) {
-  double cores = kNoQuota;
-  std::istringstream lines(control_groups);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string group = line.substr(second + 1);
-    // In version 1, the folder is named after its controllers; single names may be links to it.
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string folder = controllers.empty() ? mounts : mounts + '/' + controllers;
-    if (!group.empty() && group[0] == '/') cores = std::min(cores, smallest_quota(folder, group));
-  }
-  return cores;
+  return smallest_limit(control_groups, mounts, quota_in);
 }
 
 int available_cores() {
-  const double quota = quota_cores(contents("/proc/self/cgroup"), "/sys/fs/cgroup");
+  const double quota = smallest_limit(quota_in);
   const int most = std::max(1, allowed_cores());
   return std::isfinite(quota) ? std::clamp(static_cast<int>(std::ceil(quota)), 1, most) : most;
 }

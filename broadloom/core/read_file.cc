@@ -16,8 +16,9 @@ const char* advice_on_errno(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
       return "; free some space";
+    case EFBIG:
+      return "; raise the limit of file sizes (ulimit -f), or free some space";
     case EACCES:
     case EPERM:
     case EROFS:

@@ -39,7 +39,8 @@ inline std::size_t dtype_size(Dtype dtype) {
 template <class T>
 constexpr Dtype dtype_of() {
   static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
-                "what is saved are numbers of at most 8 bytes");
+                "saved state is numbers of at most 8 bytes, or std::arrays of them; arrays of "
+                "arrays are not allowed");
   constexpr bool is_signed = std::is_signed_v<T>;
   if constexpr (std::is_same_v<T, bool>) return Dtype::kBool;
   if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? Dtype::kF32 : Dtype::kF64;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "broadloom/env/env_loops.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/episode_strata.h"
+#include "broadloom/env/one_hot.h"
 #include "broadloom/env/outcome.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/staggered_starts.h"
@@ -152,10 +154,7 @@ class BatchedEnv final : public VecEnv,
   }
 
   void observe(int begin, int end, ObservationRows rows) const override {
-    Observed* observations = rows.as<Observed>();
-    Loops::observe(batch_, begin, end, observations);
-    if (spec_.observation.kind == SpaceKind::kBox) return;
-    for (int k = 0; k < end - begin; ++k) make_one_hot(observations + row(k));
+    (void)show(begin, end, rows);  // rows of invalid indices are NaN
   }
   void observe_critic(int begin, int end, ObservationRows rows) const override {
     Loops::observe_critic(batch_, begin, end, rows.as<CriticObserved>());
@@ -174,7 +173,8 @@ class BatchedEnv final : public VecEnv,
 
   Status step(int begin, int end, const StepRows& rows) override {
     for (int first = begin; first < end; first += kRowsInCache) {
-      step_rows(first, std::min(first + kRowsInCache, end), rows_from(rows, first - begin));
+      BROADLOOM_TRY(
+          step_rows(first, std::min(first + kRowsInCache, end), rows_from(rows, first - begin)));
     }
     return {};
   }
@@ -255,9 +255,9 @@ class BatchedEnv final : public VecEnv,
 
   // Steps all states first. If an episode ended, its last observation then moves to
   // final_observations, and the next episode's first observation takes its place.
-  void step_rows(int begin, int end, const StepRows& rows) {
+  Status step_rows(int begin, int end, const StepRows& rows) {
     Loops::step(batch_, begin, end, rows);
-    observe(begin, end, rows.observations);
+    Status shown = show(begin, end, rows.observations);
     const bool for_critic = static_cast<bool>(rows.critic_observations);
     if (for_critic) observe_critic(begin, end, rows.critic_observations);
     for (int k = 0; k < end - begin; ++k) {
@@ -278,17 +278,28 @@ class BatchedEnv final : public VecEnv,
         draw(begin + k, nullptr, rows.final_drawings[k]);
       }
       start_episode(begin + k, episode_[begin + k] + 1);
-      observe(begin + k, begin + k + 1, observation);
+      Status first = show(begin + k, begin + k + 1, observation);
+      if (shown.ok()) shown = std::move(first);
       if (for_critic) observe_critic(begin + k, begin + k + 1, critic_observation);
     }
+    return shown;
   }
 
-  // observe() writes a Discrete observation as an index into out[0]. Expands it to one-hot in
-  // place.
-  void make_one_hot(Observed* out) const {
-    const int index = static_cast<int>(out[0]);
-    std::fill_n(out, spec_.observation.size, Observed{0});
-    out[index] = Observed{1};
+  // Writes observations. Env::observe() writes a Discrete one as an index into out[0]; kIo for an
+  // invalid index, whose row is NaN.
+  Status show(int begin, int end, ObservationRows rows) const {
+    Observed* observations = rows.as<Observed>();
+    Loops::observe(batch_, begin, end, observations);
+    Status status;
+    if constexpr (std::is_same_v<Observed, float>) {
+      if (spec_.observation.kind == SpaceKind::kBox) return status;
+      for (int k = 0; k < end - begin; ++k) {
+        const float index = observations[row(k)];
+        if (make_one_hot(observations + row(k), spec_.observation.size) || !status.ok()) continue;
+        status = invalid_index("observe", spec_.id, index, begin + k, spec_.observation.size);
+      }
+    }
+    return status;
   }
 
   const Params& params_of(int i) const { return drawn_.empty() ? params_ : drawn_[i]; }

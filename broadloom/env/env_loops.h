@@ -260,7 +260,7 @@ class EnvLoops {
           cut[k - first] = (result.terminated == 0) & (episode_step[k] >= limit);
         }
         for (int k = first; k < last; ++k) {
-          terminated[k] = static_cast<std::uint8_t>(ended[k - first]);
+          terminated[k] = static_cast<std::uint8_t>(ended[k - first] != 0);
           truncated[k] = static_cast<std::uint8_t>(cut[k - first]);
         }
       }

@@ -19,9 +19,9 @@
 // register_environment<MyEnv>("MyEnv-v0").
 //
 // The action is [A], within the bounds of a Box. For a Discrete space, action[0] is the index. A
-// Discrete observation writes its index to out[0]. Rewards are double, of any size. Rewards and
-// observations must be finite, or the run stops and names the environment and the step. Mark reset,
-// step and observe BROADLOOM_HD. They allocate nothing and draw random numbers only from the given
+// Discrete observation writes its index to out[0]. Rewards and observations must be finite as
+// float32 (up to 3.4e38), or the run stops and names the environment and the step. Mark reset, step
+// and observe BROADLOOM_HD. They allocate nothing and draw random numbers only from the given
 // Random. The library handles time limits, resets at an episode's end, statistics and
 // normalisation.
 //

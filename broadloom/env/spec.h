@@ -319,8 +319,8 @@ struct EnvSpec {
 
 // Result of one step. Environments do not know time limits, so they do not report truncation.
 struct StepResult {
-  double reward;            // finite
-  std::uint8_t terminated;  // 0 or 1; GCC 12 makes no vector code for a bool here
+  double reward;            // finite as float32: up to 3.4e38
+  std::uint8_t terminated;  // 0 or not 0; GCC 12 makes no vector code for a bool here
 };
 
 }  // namespace broadloom

@@ -63,11 +63,11 @@ Status check_panel_memory(const Panel& panel, const Config& run) {
   const std::size_t allowed = memory_allowed(run);
   if (allowed == 0 || bytes.value() + plan.value().total() <= allowed) return {};
   return {ErrorKind::kInvalidConfig,
-          fmt::format("playing the panel needs {:.1f} MB and the run {:.1f} MB, expected at most "
-                      "{:.1f} MB together (the run's memory_limit, or this machine's memory); use "
-                      "fewer episodes than {} per row and seed",
-                      bytes.value() * 1e-6, plan.value().total() * 1e-6, allowed * 1e-6,
-                      panel.episodes)};
+          fmt::format(
+              "playing the panel needs {:.1f} MB and the run {:.1f} MB, expected at most "
+              "{:.1f} MB together (the run's memory_limit, or what this process may have); use "
+              "fewer episodes than {} per row and seed",
+              bytes.value() * 1e-6, plan.value().total() * 1e-6, allowed * 1e-6, panel.episodes)};
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
                         owner, step)};
   }
   return {ErrorKind::kNumeric,
-          fmt::format("{}{} of {} is not finite at its step {}; expected finite numbers. "
-                      "Check the environment's dynamics and options, and the policy's outputs.",
+          fmt::format("{}{} of {} is not finite at its step {}; expected finite numbers of "
+                      "float32, up to 3.4e38. Check the environment's dynamics and options, and "
+                      "the policy's outputs.",
                       place_name(place), group.empty() ? "" : fmt::format(" '{}'", group), owner,
                       step)};
 }

@@ -30,18 +30,21 @@ std::string sample_parts(const MemoryPlan& plan, const char* unit, double bytes)
 
 }  // namespace
 
-Status check_memory(const Config& config, const MemoryPlan& plan, int processes) {
-  const std::size_t memory = physical_memory();
-  const std::size_t all = plan.total() * static_cast<std::size_t>(processes);
-  if (memory != 0 && all > memory) {
+Status check_memory(const Config& config, const MemoryPlan& plan, int processes,
+                    const std::vector<MemoryLimit>& limits) {
+  for (const MemoryLimit& limit : limits) {
+    const bool adds_up = limit.is_shared && processes > 1;
+    if (plan.total() * static_cast<std::size_t>(adds_up ? processes : 1) <= limit.bytes) continue;
+    const bool is_large = plan.total() >= 1'000'000'000;
+    const char* const unit = is_large ? "GB" : "MB";
+    const double bytes = is_large ? 1e9 : 1e6;
     const std::string times =
-        processes == 1 ? "" : fmt::format(" in each of {} ranks on one machine", processes);
+        adds_up ? fmt::format(" in each of {} ranks on one machine", processes) : "";
     return {ErrorKind::kInvalidConfig,
-            fmt::format("this run takes {:.1f} GB{} ({}), but this machine has {:.1f} GB; make {} "
-                        "smaller{}",
-                        plan.total() * 1e-9, times, sample_parts(plan, "GB", 1e9), memory * 1e-9,
-                        keys_to_reduce(config, plan),
-                        processes == 1 ? "" : ", or have fewer ranks with more threads each")};
+            fmt::format("this run takes {:.1f} {}{} ({}), but {}; make {} smaller{}",
+                        static_cast<double>(plan.total()) / bytes, unit, times,
+                        sample_parts(plan, unit, bytes), limit.text(), keys_to_reduce(config, plan),
+                        adds_up ? ", or have fewer ranks with more threads each" : "")};
   }
   if (config.memory_limit == 0 || plan.total() * 1e-6 <= config.memory_limit) return {};
   return {

@@ -1,10 +1,9 @@
 #include "broadloom/setup/memory_plan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 
+#include "broadloom/core/memory_limits.h"
 #include "broadloom/env/env_memory.h"
 #include "broadloom/env/simulator_call.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
@@ -80,17 +79,10 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int rank
 
 std::size_t memory_allowed(const Config& config) {
   constexpr std::size_t kMegabyte = 1000000;
-  const std::size_t machine = physical_memory();
-  if (config.memory_limit == 0) return machine;
+  const std::size_t available = available_memory();
+  if (config.memory_limit == 0) return available;
   const std::size_t limit = static_cast<std::size_t>(config.memory_limit) * kMegabyte;
-  return machine == 0 ? limit : std::min(limit, machine);
-}
-
-std::size_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
-                               : 0;
+  return available == 0 ? limit : std::min(limit, available);
 }
 
 }  // namespace broadloom

@@ -37,11 +37,8 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks = 1)
 // The same for given environments of any number.
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks = 1);
 
-// Bytes that the run may use: the smaller of memory_limit and the machine's memory; 0 if neither is
+// Bytes that the run may use: the smaller of memory_limit and available_memory(); 0 if neither is
 // known.
 std::size_t memory_allowed(const Config& config);
-
-// Bytes of memory in this machine; 0 if unknown.
-std::size_t physical_memory();
 
 }  // namespace broadloom

@@ -131,8 +131,8 @@ struct CollectKernel : CollectSteps {
 
   // Checks what environment n shows, before a clip could hide a fault.
   BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
-    if (setup.is_one_hot) return;
-    note(n, t, all_numbers(row_of(rows_of, n), setup.observation_size), place);
+    const int width = setup.is_one_hot ? 1 : setup.observation_size;  // all are NaN, or none
+    note(n, t, all_numbers(row_of(rows_of, n), width), place);
   }
   // Row n as the environment shows it.
   BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {

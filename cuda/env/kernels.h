@@ -9,6 +9,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/environment.h"
+#include "broadloom/env/one_hot.h"
 #include "broadloom/env/outcome.h"
 #include "cuda/env/state.h"
 #include "cuda/sides/kernel.h"
@@ -39,8 +40,7 @@ BROADLOOM_HD void observe_state(const EnvSetup<Env>& setup, const typename Env::
   Env::observe(constants, state, out);
   if constexpr (std::is_same_v<Observed, float>) setup.disturber.add_noise(n, draw, out);
   if (!setup.is_one_hot) return;  // one-hot observations have no noise
-  const int index = static_cast<int>(out[0]);
-  for (int i = 0; i < setup.observation_size; ++i) out[i] = Observed(i == index ? 1 : 0);
+  if constexpr (std::is_same_v<Observed, float>) make_one_hot(out, setup.observation_size);
 }
 
 // Copies the members that one episode passes to the next.

@@ -328,10 +328,10 @@ class SavedSignals {
  private:
   template <class F>
   void visit(F&& f) {
-    constexpr std::array kNumbers{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU};
+    constexpr std::array kNumbers{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU, SIGXFSZ};
     for (std::size_t i = 0; i < kNumbers.size(); ++i) f(kNumbers[i], actions_[i]);
   }
-  struct sigaction actions_[5] = {};
+  struct sigaction actions_[6] = {};
 };
 
 // Collects the standard output of C in a text. Python's own output is not affected.

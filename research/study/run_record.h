@@ -23,6 +23,7 @@ struct CurvePoint {
 struct RunRecord {
   std::int64_t id = 0;
   bool failed = false;
+  bool lacked_memory = false;   // nothing is stored: another call may have more
   std::string error;            // if it failed
   std::string parameters_hash;  // of the bytes of the final parameters
   std::string isa;

@@ -12,9 +12,10 @@
 #include <mutex>
 #include <numeric>
 
+#include "broadloom/core/memory_limits.h"
+#include "broadloom/core/out_of_memory.h"
 #include "broadloom/core/threads.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/setup/memory_plan.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/device.h"
 #include "research/study/study_run.h"
@@ -40,12 +41,11 @@ Status check_memory(const StudyPlan& plan, const StudyOptions& options) {
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   bytes.resize(std::min<std::size_t>(bytes.size(), options.jobs));
   const double total = std::accumulate(bytes.begin(), bytes.end(), 0.0);
-  const auto available = static_cast<double>(physical_memory());
-  if (available == 0.0 || total <= available) return {};
-  return invalid(
-      fmt::format("{} runs at once may need {:.1f} GB, but this machine has {:.1f} GB; use fewer "
-                  "--jobs, or smaller shapes",
-                  bytes.size(), total * 1e-9, available * 1e-9));
+  const std::vector<MemoryLimit> limits = memory_limits();
+  if (limits.empty() || total <= static_cast<double>(limits.front().bytes)) return {};
+  return invalid(fmt::format(
+      "{} run{} at once may need {:.1f} MB, but {}; use fewer --jobs, or smaller shapes",
+      bytes.size(), bytes.size() == 1 ? "" : "s", total * 1e-6, limits.front().text()));
 }
 
 // The threads that train. They take runs in order and hand over their records.
@@ -156,6 +156,11 @@ class Writer {
   Status write(std::deque<RunRecord>& ended) {
     while (!ended.empty()) {
       const RunRecord& record = ended.front();
+      if (record.lacked_memory) {
+        lacked_memory_ += 1;
+        ended.pop_front();
+        continue;
+      }
       const Status status = store_.write(record);
       if (!status.ok() && store_.busy()) {
         waiting_ = status.message();
@@ -171,6 +176,14 @@ class Writer {
     return {};
   }
   const std::string& waiting() const { return waiting_; }
+  // kIo if runs lacked memory.
+  Status check_memory() const {
+    if (lacked_memory_ == 0) return {};
+    return {ErrorKind::kIo,
+            fmt::format("{} run{}: {}. To train what is missing, run the same "
+                        "command again",
+                        lacked_memory_, lacked_memory_ == 1 ? "" : "s", kOutOfMemory)};
+  }
 
  private:
   const StudyPlan& plan_;
@@ -178,6 +191,7 @@ class Writer {
   ProgressCounter& counter_;
   std::vector<const StudyRun*>& pending_;
   std::string waiting_;
+  int lacked_memory_ = 0;
 };
 
 Status train_all(const StudyPlan& plan, const StudyOptions& options, const StudyHooks& hooks,
@@ -206,7 +220,7 @@ Status train_all(const StudyPlan& plan, const StudyOptions& options, const Study
     // Stopped while a reader holds the lock: the results are lost, and the error says so.
     if (stopping && !more && !ended.empty()) return {ErrorKind::kIo, writer.waiting()};
   }
-  return {};
+  return writer.check_memory();
 }
 
 }  // namespace

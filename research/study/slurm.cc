@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 
 #include "broadloom/core/escape.h"
 #include "research/study/launch_command.h"
@@ -107,22 +108,77 @@ std::vector<Directive> directives(const JobArray& array) {
   return all;
 }
 
+std::string counted(std::int64_t count, const char* thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+std::string minutes_text(int minutes) {
+  return minutes < 0 ? "any time" : counted(minutes, "minute");
+}
+std::string memory_text(std::int64_t bytes) { return fmt::format("{} MB", bytes / kMiB); }
+
+// A resource: the job's need, a partition's limit, and advice.
+struct Resource {
+  std::string needed;
+  std::string (*allowed)(const SlurmPartition&);
+  bool (*suffices)(const SlurmPartition&, const JobLimits&);
+  const char* advice;
+};
+
+std::vector<Resource> resources_of(const JobLimits& limits) {
+  using Partition = SlurmPartition;
+  return {
+      {minutes_text(limits.minutes), [](const Partition& p) { return minutes_text(p.minutes); },
+       [](const Partition& p, const JobLimits& job) {
+         return p.minutes < 0 || p.minutes >= job.minutes;
+       },
+       "more --parts, a smaller --time_limit"},
+      {counted(limits.threads, "processor"),
+       [](const Partition& p) { return counted(p.cpus, "processor"); },
+       [](const Partition& p, const JobLimits& job) { return p.cpus >= job.threads; },
+       "fewer --threads"},
+      {memory_text(limits.memory_bytes),
+       [](const Partition& p) { return memory_text(p.memory_bytes); },
+       [](const Partition& p, const JobLimits& job) { return p.memory_bytes >= job.memory_bytes; },
+       "smaller shapes"}};
+}
+
 bool takes(const SlurmPartition& partition, const JobLimits& limits) {
-  return partition.is_up && partition.cpus >= limits.threads &&
-         partition.memory_bytes >= limits.memory_bytes &&
-         (partition.minutes < 0 || partition.minutes >= limits.minutes);
+  const std::vector<Resource> all = resources_of(limits);
+  return partition.is_up && std::all_of(all.begin(), all.end(), [&](const Resource& resource) {
+           return resource.suffices(partition, limits);
+         });
 }
 
-std::string limits_text(int minutes, int cpus, std::int64_t memory_bytes) {
-  return fmt::format("{}, {} {}, {} MB",
-                     minutes < 0 ? "any time" : fmt::format("{} minutes", minutes), cpus,
-                     cpus == 1 ? "processor" : "processors", memory_bytes / kMiB);
-}
-
-std::string partition_text(const SlurmPartition& partition) {
-  return fmt::format("{}: {}{}", partition.name,
-                     limits_text(partition.minutes, partition.cpus, partition.memory_bytes),
-                     partition.is_up ? "" : ", not up");
+// No partition of these takes the job. Names the resources of which none has enough; if there is no
+// such resource, those of which one has too little.
+Status nowhere_to_run(const std::vector<SlurmPartition>& partitions, const JobLimits& limits) {
+  if (partitions.empty()) return invalid("Slurm has no partition");
+  std::vector<SlurmPartition> up = partitions;
+  std::erase_if(up, [](const SlurmPartition& p) { return !p.is_up; });
+  std::vector<Resource> none_has, one_lacks;
+  for (const Resource& resource : resources_of(limits)) {
+    const auto count = std::count_if(up.begin(), up.end(), [&](const SlurmPartition& p) {
+      return resource.suffices(p, limits);
+    });
+    if (count == 0) none_has.push_back(resource);
+    if (count < std::ssize(up)) one_lacks.push_back(resource);
+  }
+  const std::vector<Resource>& missing = none_has.empty() ? one_lacks : none_has;
+  std::vector<std::string> needed, advice, allowed;
+  for (const Resource& resource : missing) {
+    needed.push_back(resource.needed);
+    advice.emplace_back(resource.advice);
+  }
+  for (const SlurmPartition& p : partitions) {
+    std::vector<std::string> texts;
+    for (const Resource& resource : missing) texts.push_back(resource.allowed(p));
+    allowed.push_back(fmt::format("{}: {}", p.name,
+                                  p.is_up ? fmt::format("{}", fmt::join(texts, ", ")) : "not up"));
+  }
+  if (up.empty()) return invalid(fmt::format("no partition is up ({})", fmt::join(allowed, "; ")));
+  return invalid(fmt::format("a job needs {}, and no partition allows that ({}); give {}",
+                             fmt::join(needed, ", "), fmt::join(allowed, "; "),
+                             fmt::join(advice, ", or ")));
 }
 
 class SlurmQueue : public JobQueue {
@@ -264,24 +320,16 @@ Result<JobLimits> place_among(const std::vector<SlurmPartition>& partitions,
     return false;
   };
   if (choose(true) || choose(false)) return placed;
-  std::vector<std::string> known;
-  bool is_known = false;
-  for (const SlurmPartition& p : partitions) {
-    if (!partition.empty() && p.name != partition) continue;
-    is_known = true;
-    known.push_back(partition_text(p));
-  }
-  if (!partition.empty() && !is_known) {
+  std::vector<SlurmPartition> asked = partitions;
+  if (!partition.empty()) std::erase_if(asked, [&](const auto& p) { return p.name != partition; });
+  if (!partition.empty() && asked.empty()) {
+    std::vector<std::string> known;
     for (const SlurmPartition& p : partitions) known.push_back(p.name);
     return invalid(fmt::format("partition: got '{}', which Slurm does not have; it has {}",
                                partition,
                                known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
   }
-  return invalid(
-      fmt::format("a job needs {}, and no partition allows that ({}); give more --parts, a smaller "
-                  "--time_limit, fewer --threads, or smaller shapes",
-                  limits_text(limits.minutes, limits.threads, limits.memory_bytes),
-                  known.empty() ? "Slurm has none" : fmt::format("{}", fmt::join(known, "; "))));
+  return nowhere_to_run(asked, limits);
 }
 
 }  // namespace broadloom

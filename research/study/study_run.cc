@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <new>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/core/utc_time.h"
@@ -49,11 +50,14 @@ std::optional<RunRecord> train_run(const StudyPlan& plan, const StudyRun& run, i
   record.started = utc_now();
   CurveRecorder recorder(config, plan.points, plan.evaluations);
   Status status;
-  // If a dependency throws or memory runs out, only this run fails.
+  // If a dependency throws or memory runs out, only this run ends.
   try {
     const Result<bool> ended = train(config, cell.teacher, threads, recorder, keep_going, record);
     if (ended.ok() && !ended.value()) return std::nullopt;
     status = ended.status();
+  } catch (const std::bad_alloc&) {
+    record.lacked_memory = true;
+    return record;
   } catch (const std::exception& error) {
     status = {ErrorKind::kIo, fmt::format("the run ended with: {}", error.what())};
   }

@@ -270,6 +270,15 @@ Status check_rows(Database& database, const std::string& path) {
 Status check_format(Database& database, const std::string& path) {
   const Result<std::int64_t> application = database.integer("PRAGMA application_id");
   if (!application.ok()) return application.status();
+  const Result<std::int64_t> tables = database.integer("SELECT count(*) FROM sqlite_master");
+  if (!tables.ok()) return tables.status();
+  // As a kill before the first commit leaves it.
+  if (application.value() == 0 && tables.value() == 0) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is empty: it has no runs; run the study into it (--out), or leave it "
+                        "out",
+                        path)};
+  }
   if (application.value() != kStoreApplication) {
     return {ErrorKind::kMismatch,
             fmt::format("'{}' is not the store of a study but another program's database; name "

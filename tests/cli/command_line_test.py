@@ -348,6 +348,8 @@ class CommandLine(ProgramTest):
             "LunarLander-v3",
         )
         self.fails(3, ["broadloom.register(name, function)"], "train", "--env_id", "python/Mine-v0")
+        own = "unknown environment 'Mine/Reach-v0'; `broadloom env list` lists all of them. For an "
+        self.fails(3, [own], "train", "--env_id", "Mine/Reach-v0")
         for env_id in ("gymnasium/CartPole-v1", "LunarLander-v3"):
             self.assertNotIn("MountainCar", self.run_program("train", "--env_id", env_id).stderr)
         self.fails(

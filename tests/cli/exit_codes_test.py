@@ -12,8 +12,8 @@ from program_test_case import PROGRAM, SMALL, ProgramTest
 
 LIMITED = """
 import os, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
-os.execv(sys.argv[2], sys.argv[2:])
+resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]),) * 2)
+os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
@@ -42,10 +42,10 @@ class ExitCodes(ProgramTest):
                 example,
             )
 
-    def limited(self, limit, *arguments):
-        """Runs the program under a memory limit, like a small machine."""
+    def limited(self, limit, *arguments, resource="RLIMIT_AS"):
+        """Runs the program under a limit, by default of memory, like a small machine."""
         return subprocess.run(
-            [sys.executable, "-c", LIMITED, str(limit), PROGRAM, *arguments],
+            [sys.executable, "-c", LIMITED, resource, str(limit), PROGRAM, *arguments],
             capture_output=True,
             text=True,
             cwd=self.folder.name,
@@ -76,6 +76,22 @@ class ExitCodes(ProgramTest):
             self.assertGreaterEqual(result.returncode, 0, f"{megabytes} MB: {result.stderr}")
             if result.returncode == 1:
                 self.assertIn("out of memory; ", result.stderr)
+
+    def test_a_run_that_needs_more_than_the_limit_is_refused_first(self):
+        large = ["--num_envs", "65536", "--num_steps", "256", "--total_timesteps", "33554432"]
+        result = self.limited(400 << 20, "train", *large, "--out", "large")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(", but ulimit -v allows 419.4 MB; make num_envs", result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_file_that_the_limit_forbids(self):
+        """SIGXFSZ would end the program without a word, and leave a hidden folder."""
+        result = self.limited(1000, "train", *SMALL, "--out", "run", resource="RLIMIT_FSIZE")
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("File too large; raise the limit of file sizes", result.stderr)
+        self.assertEqual(
+            [name for name in os.listdir(self.folder.name) if name.startswith(".")], []
+        )
 
     def test_help_names_every_code(self):
         text = re.search(

@@ -12,6 +12,7 @@
 #include "broadloom/learn/ppo_loss.h"
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/machine.h"
 #include "broadloom/setup/simulator.h"
 #include "broadloom/train/trainer.h"
 #include "tests/learn/a2c.h"
@@ -148,6 +149,21 @@ TEST(CompanionSizes, AreOfWhatIsLearnt) {
       EXPECT_EQ(size.normalised > 0, is_rnd && !config.norm_obs);
     }
   }
+}
+
+TEST(CheckMemory, NamesTheLimitThatIsTooSmall) {
+  MemoryPlan plan;
+  plan.block = 700'000'000;
+  const auto message = [&](const MemoryReadings& readings) {
+    return check_memory(Config(), plan, 1, memory_limits(readings)).message();
+  };
+  EXPECT_EQ(message({.machine = 8e8, .group = 8e8, .address_space = 8e8}), "");
+  EXPECT_EQ(message({.machine = 8e9, .address_space = 5e8}),
+            "this run takes 700.0 MB (700.0 MB of it the rollout block of num_envs * num_steps "
+            "transitions), but ulimit -v allows 500.0 MB; make num_envs or num_steps smaller");
+  EXPECT_NE(message({.machine = 8e9, .group = 6e8}).find("the control group (memory.max) allows"),
+            std::string::npos);
+  EXPECT_NE(message({.machine = 3e8}).find("but this machine has 300.0 MB"), std::string::npos);
 }
 
 }  // namespace

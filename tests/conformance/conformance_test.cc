@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -201,6 +203,91 @@ TEST(ConformanceFaults, InRowsAreFound) {
   expect_found(each([](const StepRows& rows, int k) { rows.ends[k].reason = 99; }), "end_reasons");
   expect_found(each([](const StepRows& rows, int k) { rows.ends[k].success = 1; }),
                "`ends` is set");
+}
+
+// A counter that shows its step as one of six cells, and `lost` from step 3 on. Masks: each of two
+// choices; from step 3 on as `fault` says.
+struct LostCell {
+  struct Params {
+    double lost = 6.0;
+    int fault = 0;  // of masks: 1: no valid choice, 2: bytes of 7, 3: none are written
+    template <class Visitor>
+    void visit_fields(Visitor&&) {}
+  };
+  using Options = Params;
+  struct State {
+    std::int32_t step;
+  };
+  static constexpr auto members = std::tuple{&State::step};
+
+  static Result<Params> make_params(const Options& options) { return options; }
+  static EnvSpec spec(const Params&) {
+    EnvSpec spec;
+    spec.id = "LostCell-v0";
+    spec.observation = Space::discrete(6);
+    spec.action = Space::discrete(2);
+    spec.max_episode_steps = 20;
+    return spec;
+  }
+  static void reset(const Params&, State&, Random&) {}
+  static StepResult step(const Params&, State& state, const float*, Random&) {
+    state.step += 1;
+    return {0.0, 0};
+  }
+  static void observe(const Params& params, const State& state, float* out) {
+    out[0] = state.step < 3 ? static_cast<float>(state.step) : static_cast<float>(params.lost);
+  }
+  static void valid_actions(const Params& params, const State& state, std::uint8_t* out) {
+    const int fault = state.step < 3 ? 0 : params.fault;
+    if (fault == 3) return;
+    out[0] = out[1] = static_cast<std::uint8_t>(fault == 0 ? 1 : fault == 1 ? 0 : 7);
+  }
+};
+
+MakeEnvs lost_cells(const LostCell::Params& params) {
+  return [params](const VecEnvOptions& options) {
+    EnvSpec spec = LostCell::spec(params);
+    spec.set_time_limit(options.max_episode_steps);
+    return std::make_unique<BatchedEnv<LostCell>>(params, spec, options);
+  };
+}
+
+TEST(ConformanceFaults, InIndicesAreFound) {
+  ConformanceOptions options;
+  options.has_chance = false;
+  EXPECT_EQ(report_of(lost_cells({.lost = 5.0}), options).findings(), Problems());
+  expect_found(lost_cells({}),
+               "observe() of LostCell-v0 gave the index 6 for environment 0; "
+               "expected a whole number from 0 to 5");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double lost : {6.0, -1.0, 2.5, 1e30, nan}) {
+    const std::unique_ptr<VecEnv> envs = lost_cells({.lost = lost})({.num_envs = 2});
+    const std::vector<float> actions(2);
+    std::vector<float> shown(12), last(12), rewards(2);
+    std::vector<std::uint8_t> terminated(2), truncated(2);
+    const StepRows rows{actions.data(),    shown.data(),     rewards.data(),
+                        terminated.data(), truncated.data(), last.data()};
+    for (int t = 0; t < 2; ++t) EXPECT_TRUE(envs->step(0, 2, rows).ok());
+    EXPECT_EQ(shown, (std::vector<float>{0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
+    EXPECT_EQ(envs->step(0, 2, rows).kind(), ErrorKind::kIo) << lost;
+    for (const float number : shown) EXPECT_TRUE(std::isnan(number)) << lost;
+  }
+}
+
+TEST(ConformanceFaults, InMasksAreFound) {
+  ConformanceOptions options;
+  options.has_chance = false;
+  const ConformanceReport right = report_of(lost_cells({.lost = 5.0}), options);
+  const auto is_masks = [](const ConformanceReport::Check& check) {
+    return check.name == "action masks";
+  };
+  const auto check = std::find_if(right.checks.begin(), right.checks.end(), is_masks);
+  ASSERT_NE(check, right.checks.end());
+  EXPECT_EQ(check->left_out, "");
+  expect_found(lost_cells({.lost = 5.0, .fault = 1}), "a state has no valid choice");
+  const char* const bytes = "valid_actions() leaves out a byte of the mask, or it is not 0 or 1";
+  expect_found(lost_cells({.lost = 5.0, .fault = 2}), bytes);
+  expect_found(lost_cells({.lost = 5.0, .fault = 3}), bytes);
 }
 
 TEST(ConformanceFaults, InFinalObservationsAreFound) {

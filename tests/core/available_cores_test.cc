@@ -9,6 +9,9 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "broadloom/core/memory_limits.h"
 
 namespace broadloom {
 namespace {
@@ -63,6 +66,36 @@ TEST_F(Quotas, WhatCannotBeReadSetsNone) {
   EXPECT_EQ(quota("0::/\n"), HUGE_VAL);
   write("cpu.max", "0 100000\n");
   EXPECT_EQ(quota("0::/\n"), HUGE_VAL);
+}
+
+TEST_F(Quotas, MemoryIsTheSmallestUpToTheRoot) {
+  const auto memory = [&](const std::string& groups) {
+    return group_memory(groups, mounts_.string());
+  };
+  EXPECT_EQ(memory("0::/jobs/mine\n"), HUGE_VAL);
+  write("jobs/mine/memory.max", "max\n");
+  EXPECT_EQ(memory("0::/jobs/mine\n"), HUGE_VAL);
+  write("jobs/memory.max", "3000\n");
+  write("memory.max", "5000\n");
+  EXPECT_EQ(memory("0::/jobs/mine\n"), 3000.0);
+  EXPECT_EQ(memory("0::/\n"), 5000.0);
+  write("memory/mine/memory.limit_in_bytes", "2000\n");
+  EXPECT_EQ(memory("5:memory:/mine\n"), 2000.0);
+}
+
+TEST(MemoryLimits, AreThoseThatAreSetTheSmallestFirst) {
+  EXPECT_TRUE(memory_limits({}).empty());
+  const std::vector<MemoryLimit> limits =
+      memory_limits({.machine = 64e9, .group = 9223372036854771712.0, .address_space = 5e8});
+  ASSERT_EQ(limits.size(), 2u);
+  EXPECT_EQ(limits[0].text(), "ulimit -v allows 500.0 MB");
+  EXPECT_FALSE(limits[0].is_shared);
+  EXPECT_EQ(limits[1].text(), "this machine has 64.0 GB");
+  EXPECT_TRUE(limits[1].is_shared);
+  EXPECT_EQ(memory_limits({.machine = 64e9, .group = HUGE_VAL, .data = 2e9})[0].text(),
+            "ulimit -d allows 2.0 GB");
+  EXPECT_EQ(memory_limits({.machine = 64e9, .group = 4e9})[0].text(),
+            "the control group (memory.max) allows 4.0 GB");
 }
 
 TEST(AvailableCores, AreThoseThatThisProcessMayRunOn) {

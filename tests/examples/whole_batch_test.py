@@ -74,6 +74,7 @@ class WholeBatch(unittest.TestCase):
                 "steps do not depend on ranges, their order or concurrency",
                 "sums over steps",
                 "context values",
+                "action masks",
                 "mirrored play",
                 "steps allocate nothing",
             ],

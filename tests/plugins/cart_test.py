@@ -98,7 +98,7 @@ class Cart(unittest.TestCase):
         self.assertTrue(report["agrees"])
         self.assertEqual(
             [check["name"] for check in report["checks"] if check["left_out"]],
-            ["frame stacks", "mirrored play", "steps allocate nothing"],
+            ["frame stacks", "action masks", "mirrored play", "steps allocate nothing"],
         )
 
     def test_its_own_limit_holds(self):

@@ -273,9 +273,12 @@ TEST(RanksOfARun, TakeInWhatWasPlannedOfACompanion) {
 // Ranks of one machine share its memory.
 TEST(RanksOfARun, FitTheirMachineTogether) {
   MemoryPlan plan;
-  plan.block = physical_memory() / 5 * 3;
-  EXPECT_TRUE(check_memory(Config(), plan).ok());
-  const Status status = check_memory(Config(), plan, 2);
+  plan.block = 600;
+  const std::vector<MemoryLimit> limits = memory_limits({.machine = 1000.0});
+  EXPECT_TRUE(check_memory(Config(), plan, 1, limits).ok());
+  // Each process has its own address space.
+  EXPECT_TRUE(check_memory(Config(), plan, 2, memory_limits({.address_space = 1000.0})).ok());
+  const Status status = check_memory(Config(), plan, 2, limits);
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   for (const char* part : {"in each of 2 ranks on one machine", "fewer ranks"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();

@@ -120,7 +120,8 @@ std::string failure(std::vector<Broken::Place> places, int threads) {
 TEST(Collector, NamesTheFirstThatIsNotFiniteForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 4, 8}) {
     EXPECT_NE(failure({{3, 5, true}, {40, 2, true}}, threads)
-                  .find("reward of environment 40 is not finite at its step 2"),
+                  .find("reward of environment 40 is not finite at its step 2; expected "
+                        "finite numbers of float32, up to 3.4e38"),
               std::string::npos);
     EXPECT_NE(failure({{3, 5, true}, {40, 4, false}}, threads)
                   .find("observation of environment 40 is not finite at its step 5"),

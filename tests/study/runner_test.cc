@@ -3,14 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <thread>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/env/tasks/register_environment.h"
 #include "broadloom/record/files.h"
 #include "broadloom/train/trainer.h"
+#include "examples/own_env/hover.h"
 #include "research/stats/statistics.h"
 #include "research/study/curve.h"
 #include "research/study/merge.h"
@@ -62,6 +66,35 @@ TEST_F(Runner, JobsChangeNothing) {
   EXPECT_EQ(dump("jobs1"), dump("jobs2"));
   EXPECT_EQ(dump("jobs1"), dump("jobs9"));
   EXPECT_NE(dump("jobs1").find("grad/noise_scale"), std::string::npos);
+}
+
+// Memory lacks as long as this is set, in the threads that train.
+std::atomic<bool> is_memory_short{false};
+struct Hungry : Hover {
+  static EnvSpec spec(const Params& params) {
+    static const std::thread::id first = std::this_thread::get_id();
+    if (is_memory_short && std::this_thread::get_id() != first) throw std::bad_alloc();
+    return Hover::spec(params);
+  }
+};
+
+// Another call may have more, so the run has not failed.
+TEST_F(Runner, ARunThatLacksMemoryIsTrainedByTheNextCall) {
+  ASSERT_TRUE(register_environment<Hungry>("Hungry-v0").ok());
+  const StudyPlan plan = plan_text(
+      "seeds = 2\npoints = 2\n[base]\nenv_id = 'Hungry-v0'\ntotal_timesteps = 256\n"
+      "num_envs = 2\nnum_steps = 64\neval_episodes = 2\n");
+  is_memory_short = true;
+  const Status status = run(plan, "hungry").status();
+  is_memory_short = false;
+  EXPECT_EQ(status.kind(), ErrorKind::kIo);
+  EXPECT_EQ(status.message(),
+            "2 runs: out of memory; end other programs, raise the limit (ulimit -v), use fewer "
+            "--threads, --jobs or environments. To train what is missing, run the same command "
+            "again");
+  const Result<StudySummary> again = run(plan, "hungry");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  for (const StoredRun& r : again.value().runs) EXPECT_EQ(r.status, "finished");
 }
 
 TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {

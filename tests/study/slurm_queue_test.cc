@@ -48,11 +48,24 @@ TEST(Slurm, TheDefaultPartitionComesFirstAndThenTheFirstThatTakesTheJob) {
   EXPECT_EQ(place(1, 256, 5, "short").value().partition, "short");
   const Status too_long = place(1, 256, 11, "short").status();
   EXPECT_EQ(too_long.kind(), ErrorKind::kInvalidConfig);
-  EXPECT_TRUE(says(too_long, "needs 11 minutes, 1 processor, 256 MB")) << too_long.message();
-  EXPECT_TRUE(says(too_long, "short: 10 minutes, 8 processors, 4096 MB")) << too_long.message();
-  EXPECT_FALSE(says(too_long, "large")) << too_long.message();
-  const Status too_large = place(65, 256, 5).status();
-  EXPECT_TRUE(says(too_large, "down: any time")) << too_large.message();
+  EXPECT_EQ(too_long.message(),
+            "a job needs 11 minutes, and no partition allows that (short: 10 minutes); give more "
+            "--parts, a smaller --time_limit");
+  EXPECT_EQ(place(65, 256, 1).status().message(),
+            "a job needs 65 processors, and no partition allows that (short: 8 processors; work: 8 "
+            "processors; down: not up; large: 64 processors); give fewer --threads");
+  const Status both = place(65, 256001, 1).status();
+  EXPECT_TRUE(says(both, "needs 65 processors, 256001 MB, and")) << both.message();
+  EXPECT_TRUE(says(both, "give fewer --threads, or smaller shapes")) << both.message();
+  // Each is allowed by some partition, but not all by one.
+  const Status apart = place_among(parse_partitions("a|up|1:00|1|10\nb|up|2:00|2|5\n"),
+                                   {2, 10 * kMebibyte, 1, ""}, "")
+                           .status();
+  EXPECT_TRUE(says(apart, "needs 2 processors, 10 MB, and")) << apart.message();
+  EXPECT_TRUE(says(apart, "(a: 1 processor, 10 MB; b: 2 processors, 5 MB)")) << apart.message();
+  EXPECT_EQ(place(1, 1, 1, "down").status().message(), "no partition is up (down: not up)");
+  EXPECT_EQ(place_among({}, {1, kMebibyte, 1, ""}, "").status().message(),
+            "Slurm has no partition");
   const Status unknown = place(1, 256, 5, "gpu").status();
   EXPECT_TRUE(says(unknown, "got 'gpu'") && says(unknown, "short, work, down, large"))
       << unknown.message();

@@ -32,6 +32,18 @@ class StrangeStores : public StudyTest {
   StudyPlan plan_ = small_plan();
 };
 
+// As a kill before the first commit leaves it.
+TEST_F(StrangeStores, EmptyOnesAreNotMergedButBegunAgain) {
+  std::ofstream(path("empty"));
+  const Status merged = merge_stores({path("empty")}, path("all")).status();
+  EXPECT_EQ(merged.kind(), ErrorKind::kMismatch);
+  EXPECT_NE(merged.message().find("'" + path("empty") + "' is empty: it has no runs"),
+            std::string::npos)
+      << merged.message();
+  make("empty");
+  EXPECT_TRUE(opened("empty").ok());
+}
+
 // Such numbers must not become array indices.
 TEST_F(StrangeStores, RunsOutsideThePlanAreDamage) {
   const char* const changes[] = {"UPDATE runs SET cell_id = 900000 WHERE id = 2",

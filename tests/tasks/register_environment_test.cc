@@ -14,6 +14,7 @@
 #include "broadloom/env/tasks/classic/cart_pole.h"
 #include "broadloom/env/tasks/register_environment.h"
 #include "examples/own_env/hover.h"
+#include "tests/env/observation_envs.h"
 #include "tests/env/rollout.h"
 
 namespace broadloom {
@@ -194,6 +195,68 @@ TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
   refused(spec, {"'forward, m/s' in [1, 0]", "low <= high"});
   spec.context = {{"forw\xe4rts", 0.0, 1.0}};
   refused(spec, {"printable ASCII"});
+  spec = hover_spec("Null-v0");
+  spec.commands = {{"speed, m/s", 1.0, 0.0}};
+  refused(spec, {"the command 'speed, m/s' in [1, 0]"});
+  for (const char* line : {"two\nlines", "\ttab", "\x1b[2J", "\x7f"}) {
+    spec = hover_spec("Null-v0");
+    spec.summary = line;
+    refused(spec, {"its summary has a line break or another control character"});
+    spec = hover_spec("Null-v0");
+    spec.terrain = line;
+    refused(spec, {"its terrain has"});
+  }
+  spec = hover_spec("Null-v0");
+  spec.max_episode_steps = -5;
+  refused(spec, {"its max_episode_steps is -5, expected at least 0"});
+}
+
+// Has no optional member, but a promise in its spec.
+template <void (*promise)(EnvSpec&)>
+struct Promising : Catch {
+  static EnvSpec spec(const Params& params) {
+    EnvSpec out = Catch::spec(params);
+    promise(out);
+    return out;
+  }
+};
+void promise_masks(EnvSpec& spec) { spec.action.masked = true; }
+void promise_success(EnvSpec& spec) { spec.names_success = true; }
+void promise_context(EnvSpec& spec) { spec.context = {{"speed, m/s", 0.0, 1.0}}; }
+void promise_reasons(EnvSpec& spec) { spec.end_reasons = {"fell", "left", "time_limit"}; }
+void promise_no_step(EnvSpec& spec) { spec.max_episode_steps = -5; }
+
+// They would be dropped.
+TEST(RegisterEnvironment, RefusesPromisesOfASpecWhoseMemberIsMissing) {
+  const auto refused = [](const Status& status, const char* words) {
+    expect_refused(status, {"'Promise-v0'", words, "leave it out of spec()"});
+  };
+  refused(register_environment<Promising<promise_masks>>("Promise-v0"),
+          "action.masked without valid_actions()");
+  refused(register_environment<Promising<promise_context>>("Promise-v0"),
+          "context without context()");
+  refused(register_environment<Promising<promise_success>>("Promise-v0"),
+          "names_success without success()");
+  refused(register_environment<Promising<promise_reasons>>("Promise-v0"),
+          "several end_reasons without the member of that name");
+  expect_refused(register_environment<Promising<promise_no_step>>("Promise-v0"),
+                 {"its max_episode_steps is -5"});
+}
+
+struct BluntHover : Hover {
+  static StepResult step(const Params& params, State& state, const float* action, Random& random) {
+    StepResult result = Hover::step(params, state, action, random);
+    result.terminated *= 2;
+    return result;
+  }
+};
+
+TEST(RegisterEnvironment, TakesAnyFlagButZeroAsAnEnd) {
+  ASSERT_TRUE(register_environment<Hover>("SharpHover-v0").ok());
+  ASSERT_TRUE(register_environment<BluntHover>("BluntHover-v0").ok());
+  const VecEnvOptions options{.num_envs = 6, .seed = 3};
+  EXPECT_EQ(roll(*make("BluntHover-v0", options), 0, 300, 6),
+            roll(*make("SharpHover-v0", options), 0, 300, 6));
 }
 
 // Evaluations index these lists, and studies divide by the difference of the scores.

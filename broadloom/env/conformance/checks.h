@@ -29,6 +29,7 @@ void check_seeds(const Subject& subject, Findings& findings);
 // report_checks.cc: what environments report besides observations and rewards.
 void check_counted(const Subject& subject, Findings& findings);
 void check_context(const Subject& subject, Findings& findings);
+void check_masks(const Subject& subject, Findings& findings);
 
 // mirror_check.cc
 void check_mirrored_play(const Subject& subject, Findings& findings);

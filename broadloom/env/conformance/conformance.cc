@@ -47,6 +47,8 @@ std::vector<NamedCheck> checks_of(const Subject& subject) {
        unless(subject.spec.counted() > 0, "spec() lists no counted reward terms or measures")},
       {"context values", check_context,
        unless(!subject.spec.context.empty(), "spec().context is empty")},
+      {"action masks", check_masks,
+       unless(subject.spec.action.masked, "spec().action.masked is false")},
       {"mirrored play", check_mirrored_play,
        unless(subject.spec.mirror.exists(), "spec().mirror is empty")},
       traits.saves_state

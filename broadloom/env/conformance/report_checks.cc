@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/checks.h"
 #include "broadloom/env/step_counter.h"
@@ -34,6 +36,19 @@ void check_context_values(const std::vector<ContextRange>& context, const VecEnv
     findings.expect(finite, "context() leaves out a value of spec().context, or it is not finite");
     findings.expect(!finite || is_in_range(context[i], values[i]),
                     "a value of context() is outside its range in spec().context");
+  }
+}
+
+// flags: [M], those of one state.
+void check_flags(const Space& action, const std::uint8_t* flags, Findings& findings) {
+  const auto is_flag = [](std::uint8_t flag) { return flag <= 1; };
+  findings.expect(std::all_of(flags, flags + action.mask_size(), is_flag),
+                  "valid_actions() leaves out a byte of the mask, or it is not 0 or 1");
+  for (const int count : action.choices()) {
+    findings.expect(std::any_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; }),
+                    "a state has no valid choice for a number of the action; end the episode "
+                    "instead");
+    flags += count;
   }
 }
 
@@ -70,6 +85,23 @@ void check_context(const Subject& subject, Findings& findings) {
   Player player(*envs);
   for (int t = 0; t < subject.options.num_steps; ++t) {
     for (int n = 0; n < kEnvs; ++n) check_context_values(subject.spec.context, *envs, n, findings);
+    if (!expect_played(player.play(1), findings)) return;
+  }
+}
+
+void check_masks(const Subject& subject, Findings& findings) {
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
+  if (envs == nullptr) return;
+  constexpr std::uint8_t kUnwritten = 165;
+  const auto width = static_cast<std::size_t>(subject.spec.action.mask_size());
+  Player player(*envs);
+  for (int t = 0; t < subject.options.num_steps; ++t) {
+    std::vector<std::uint8_t> flags(width * kEnvs, kUnwritten);
+    capability<ActionMasks>(*envs)->valid_actions(0, kEnvs, flags.data());
+    for (int n = 0; n < kEnvs; ++n) {
+      if (envs->next_is_filler(n)) continue;  // whose action is ignored
+      check_flags(subject.spec.action, &flags[static_cast<std::size_t>(n) * width], findings);
+    }
     if (!expect_played(player.play(1), findings)) return;
   }
 }

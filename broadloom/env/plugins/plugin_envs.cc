@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <mutex>
 #include <utility>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/one_hot.h"
 #include "broadloom/env/plugins/plugin_mutex.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/staggered_starts.h"
@@ -207,21 +207,12 @@ Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int6
 
 // Expands indices to one-hot rows of environments [begin, end). The step that shows an invalid
 // index fails; its row is NaN, since an observation cannot fail.
-void PluginEnvs::make_one_hot(const char* function, int begin, int end, float* rows) const {
+void PluginEnvs::expand_indices(const char* function, int begin, int end, float* rows) const {
   const int n = described_.spec.observation.size;
   for (int env = begin; env < end; ++env, rows += n) {
     const float index = rows[0];
-    const bool is_one =
-        index >= 0.0f && index < static_cast<float>(n) && index == std::floor(index);
-    std::fill_n(rows, n, is_one ? 0.0f : std::numeric_limits<float>::quiet_NaN());
-    if (is_one) {
-      rows[static_cast<int>(index)] = 1.0f;
-      continue;
-    }
-    keep_fault(env, {ErrorKind::kIo,
-                     fmt::format("{}() of {} gave the index {} for environment {}; expected a "
-                                 "whole number from 0 to {}",
-                                 function, described_.spec.id, index, env, n - 1)});
+    if (make_one_hot(rows, n)) continue;
+    keep_fault(env, invalid_index(function, described_.spec.id, index, env, n));
   }
 }
 
@@ -230,7 +221,7 @@ void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
   const bool done =
       call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, target); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) {
-    make_one_hot("observe", begin, end, rows.floats());
+    expand_indices("observe", begin, end, rows.floats());
   }
 }
 
@@ -347,7 +338,7 @@ void PluginEnvs::keep_last(int env, int k, bool by_itself, const StepRows& rows)
   const bool done = call_silent("observe_final", env, env + 1,
                                 [&] { plugin_->observe_final(simulator_, env, row); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete)
-    make_one_hot("observe_final", env, env + 1, target.floats());
+    expand_indices("observe_final", env, env + 1, target.floats());
 }
 
 Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {

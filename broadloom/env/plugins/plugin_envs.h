@@ -71,7 +71,7 @@ class PluginEnvs final : public VecEnv,
   Status end_step(int env, int k, const StepRows& rows);
   Status end_episode(int env, int k, const StepRows& rows);
   void keep_last(int env, int k, bool by_itself, const StepRows& rows) const;
-  void make_one_hot(const char* function, int begin, int end, float* rows) const;
+  void expand_indices(const char* function, int begin, int end, float* rows) const;
   void keep_fault(int env, Status status) const;
   bool resets_itself() const { return described_.has(BROADLOOM_RESETS_ITSELF); }
   // Calls a plug-in function that may fail.

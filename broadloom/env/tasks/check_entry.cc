@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/plugins/library.h"
@@ -310,19 +311,45 @@ Status check_scores(const EnvSpec& spec) {
   return {};
 }
 
-// The audit's sentences contain these names.
-Status check_context(const EnvSpec& spec) {
-  for (const ContextRange& one : spec.context) {
+// Sentences and tables contain these names. what: "its context has"
+template <class Entry>
+Status check_ranges(const EnvSpec& spec, const char* what, const std::vector<Entry>& ranges) {
+  for (const Entry& one : ranges) {
     if (is_text(one.name) && std::isfinite(one.low) && std::isfinite(one.high) &&
         one.low <= one.high) {
       continue;
     }
     return invalid(
-        fmt::format("environment '{}' cannot be registered: its context has '{}' in [{}, {}], "
-                    "expected a name of printable ASCII and finite bounds with low <= high",
-                    spec.id, one.name, one.low, one.high));
+        fmt::format("environment '{}' cannot be registered: {} '{}' in [{}, {}], expected a name "
+                    "of printable ASCII and finite bounds with low <= high",
+                    spec.id, what, one.name, one.low, one.high));
   }
   return {};
+}
+
+// Tables have one line for each of these.
+Status check_lines(const EnvSpec& spec) {
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+  const std::pair<const char*, const std::string*> lines[] = {{"summary", &spec.summary},
+                                                              {"upstream", &spec.upstream},
+                                                              {"engine", &spec.engine},
+                                                              {"terrain", &spec.terrain}};
+  for (const auto& [name, line] : lines) {
+    if (std::none_of(line->begin(), line->end(), is_control)) continue;
+    return invalid(
+        fmt::format("environment '{}' cannot be registered: its {} has a line break or another "
+                    "control character; expected one line of text",
+                    spec.id, name));
+  }
+  return {};
+}
+
+Status check_limit(const EnvSpec& spec) {
+  if (spec.max_episode_steps >= 0) return {};
+  return invalid(
+      fmt::format("environment '{}' cannot be registered: its max_episode_steps is {}, expected at "
+                  "least 0 (0: no limit)",
+                  spec.id, spec.max_episode_steps));
 }
 
 }  // namespace
@@ -353,7 +380,10 @@ Status check_spec(const EnvSpec& spec) {
   BROADLOOM_TRY(check_names(spec, "has a reward term", spec.reward_terms));
   BROADLOOM_TRY(check_names(spec, "measures", spec.measures));
   BROADLOOM_TRY(check_weights_and_units(spec));
-  BROADLOOM_TRY(check_context(spec));
+  BROADLOOM_TRY(check_ranges(spec, "its context has", spec.context));
+  BROADLOOM_TRY(check_ranges(spec, "it has the command", spec.commands));
+  BROADLOOM_TRY(check_lines(spec));
+  BROADLOOM_TRY(check_limit(spec));
   BROADLOOM_TRY(check_scores(spec));
   BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
   BROADLOOM_TRY(check_critic_space(spec));

@@ -44,6 +44,22 @@ std::vector<FieldInfo> options_of(const Options& defaults) {
   return fields;
 }
 
+// Checks that Env::spec() promises nothing whose member is missing, which describe_type() would
+// drop.
+template <class Env>
+Status check_members(const EnvSpec& spec) {
+  const char* const lacks =
+      spec.action.masked && !kHasMasks<Env>                ? "action.masked without valid_actions()"
+      : spec.names_success && !Outcome<Env>::kNamesSuccess ? "names_success without success()"
+      : !spec.context.empty() && !kHasContext<Env>         ? "context without context()"
+      : spec.end_reasons.size() > 2 && !Outcome<Env>::kNamesReasons
+          ? "several end_reasons without the member of that name"
+          : nullptr;
+  if (lacks == nullptr) return {};
+  return invalid(std::string("spec() has ") + lacks +
+                 "; define it as env/environment.h says, or leave it out of spec()");
+}
+
 // An environment under given overrides.
 template <class Env>
 struct Made {
@@ -68,6 +84,7 @@ Result<Made<Env>> make_parts(const typename Env::Options& defaults,
   Result<typename Env::Params> params = params_of<Env>(defaults, options);
   if (!params.ok()) return params.status();
   Made<Env> made{params.value(), Env::spec(params.value()), {}, {}};
+  BROADLOOM_TRY(check_members<Env>(made.spec));
   describe_type<Env>(made.spec);
   variant(made.spec);
   // Reference scores hold only for default options.

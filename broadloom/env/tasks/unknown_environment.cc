@@ -42,14 +42,17 @@ Status unknown_environment(const std::string& id, const std::vector<std::string>
   constexpr std::string_view kInGymnasium = "broadloom/";  // where Python registers these
   const std::string own = id.starts_with(kInGymnasium) ? id.substr(kInGymnasium.size()) : id;
   const std::string near = nearest_key(own, known);
-  const std::string guess =
+  const std::string guess = near.empty() ? "" : fmt::format("did you mean '{}'? ", near);
+  const std::string gymnasium =
       near.empty()
-          ? "Gymnasium's come with the Python package, as gymnasium/" + own + " (docs/python.md)"
-          : fmt::format("did you mean '{}'?", near);
+          ? fmt::format(
+                "; Gymnasium's come with the Python package, as gymnasium/{} (docs/python.md)", own)
+          : "";
   return {ErrorKind::kNotFound,
-          unknown + guess + (near.empty() ? ". " : " ") +
+          unknown + guess +
               "`broadloom env list` lists all of them. For an environment that your own program "
-              "registers, use that program's commands"};
+              "registers, use that program's commands" +
+              gymnasium};
 }
 
 Status not_registered(const std::string& id) {

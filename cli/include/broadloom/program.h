@@ -16,8 +16,9 @@ namespace broadloom {
 
 // Parses the command line, runs the sub-command, and returns the exit code
 // (docs/reference/exit_codes.md). Help and errors name the program by the last part of argv[0];
-// messages of the library say `broadloom`. Prints, and handles SIGINT, SIGTERM, SIGHUP, SIGUSR1 and
-// SIGXCPU. before: results of register_environment(); the first error is printed and returned.
+// messages of the library say `broadloom`. Prints, and handles SIGINT, SIGTERM, SIGHUP, SIGUSR1,
+// SIGXCPU and SIGXFSZ. before: results of register_environment(); the first error is printed and
+// returned.
 int run_program(int argc, char** argv, const std::vector<Status>& before = {});
 
 }  // namespace broadloom
