@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "broadloom/core/number_text.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "cli/commands.h"
@@ -167,6 +170,17 @@ int exit_code_of(const AdviceResult& result) {
   return result.advice.verdict == AdviceVerdict::kNothing ? kNoAdviceExit : 0;
 }
 
+// The advice of an earlier call in the folder, in words; "" for none.
+std::string earlier_advice(const std::string& folder) {
+  std::ifstream file(folder + "/advice.json");
+  const Json json = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  if (!json.is_object()) return "";
+  const auto steps = json["budget_steps"].integer<std::int64_t>();
+  return fmt::format("the advice of {} with a budget of {}", json["created"].text(),
+                     steps > 0 ? with_commas(steps) + " environment steps"
+                               : fmt::format("{:g} s", json["budget_seconds"].real()));
+}
+
 Result<int> report_advice(const AdviseCommand& command, const AdviceResult& result,
                           const std::string& folder, const std::vector<std::string>& arguments) {
   Json json = advice_json(result, arguments);
@@ -175,7 +189,11 @@ Result<int> report_advice(const AdviseCommand& command, const AdviceResult& resu
     print_advice(result);
     std::fflush(stdout);
   }
+  const std::string replaced = earlier_advice(folder);
   const Result<std::vector<std::string>> written = write_advice(result, json, folder);
+  if (written.ok() && !replaced.empty() && !command.quiet) {
+    tell(stderr, "Note: {} has replaced {}; --out keeps both\n", folder, replaced);
+  }
   if (command.json) {
     json["written"] = written.ok() ? written.value() : std::vector<std::string>{};
     print_json(json);

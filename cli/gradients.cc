@@ -151,7 +151,7 @@ Result<GradientStudyReport> measure(GradientsCommand& command, bool& is_stopped)
               .write(fmt::format("  0 %  {}; fewer {} take less time", what, flag));
         }
         begun = true;
-        line.show_rest(what, share);
+        line.show_phase(what, share);
       });
 }
 

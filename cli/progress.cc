@@ -94,10 +94,24 @@ void ShareLine::show_first(const std::string& what, double seconds) {
 }
 
 void ShareLine::show_rest(const std::string& what, double share) {
-  if (!line_.is_due() || !(share > 0.0)) return;
+  const double made = share - phase_share_;
+  if (!line_.is_due() || !(made > 0.0)) return;
   const double seconds = std::chrono::duration<double>(now_() - start_).count();
   line_.write(fmt::format("{:3.0f} %  {}, {} left", 100.0 * share, what,
-                          clock_text(seconds * (1.0 - share) / share)));
+                          clock_text(seconds * (1.0 - share) / made)));
+}
+
+void ShareLine::show_phase(const std::string& what, double share) {
+  if (what != phase_) {
+    phase_ = what;
+    phase_share_ = share;
+    start_ = now_();
+  }
+  if (share > phase_share_) {
+    show_rest(what, share);
+  } else {
+    show(what, share);
+  }
 }
 
 void ShareLine::show_episodes(std::int64_t played, std::int64_t episodes) {

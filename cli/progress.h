@@ -69,6 +69,9 @@ class ShareLine {
   void show_first(const std::string& what, double seconds);
   // The same with the time left at this speed.
   void show_rest(const std::string& what, double share);
+  // The same for work in phases of different speeds, by the speed of the present one; without a
+  // time until that is known. what: of the phase.
+  void show_phase(const std::string& what, double share);
   void clear() { line_.clear(); }
   void show_episodes(std::int64_t played, std::int64_t episodes);
 
@@ -76,6 +79,8 @@ class ShareLine {
   StatusLine line_;
   Now now_;
   std::chrono::steady_clock::time_point start_;
+  std::string phase_;
+  double phase_share_ = 0.0;  // before the phase, which began at start_
 };
 
 // For RunHooks::on_panel: shows the panel after training. The run is saved by then, so Ctrl-C ends

@@ -81,8 +81,17 @@ std::string runs_report_folder(const std::vector<std::string>& runs) {
 // A page of runs. Other files and folders, which "runs/*" finds, too, are left out. Returns whether
 // all runs have ended. A single run that is gone is an error that names it.
 Result<bool> report_runs(const ReportCommand& command) {
-  if (!command.task.empty() || !command.tuned.empty() || command.json) {
-    return invalid("--task, --tuned and --json: expected stores of studies, got runs");
+  const char* const flag = !command.task.empty()    ? "--task"
+                           : !command.tuned.empty() ? "--tuned"
+                           : command.json           ? "--json"
+                                                    : nullptr;
+  if (flag != nullptr) {
+    return invalid(fmt::format("{}: got runs, expected stores of studies; leave it out", flag));
+  }
+  for (const std::string& path : command.stores) {
+    if (kind_of_file(path) != FileKind::kStore) continue;
+    return invalid(fmt::format(
+        "got runs and '{}', the store of a study, expected either; report each by itself", path));
   }
   std::vector<std::string> runs;
   for (const std::string& path : command.stores) {
@@ -124,14 +133,18 @@ bool has_run(const std::vector<std::string>& paths) {
                      [](const std::string& path) { return check_run_folder(path).ok(); });
 }
 
-// A folder that holds runs is neither a store nor a run.
+// A folder that holds runs or stores is neither.
 Status check_no_folder(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error)) continue;
-    return {ErrorKind::kMismatch,
-            fmt::format("'{}' is a folder; expected the store of a study, or runs: {} report {}/*",
-                        path, program_name(), shell_word(path))};
+    bool has_stores = false;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      has_stores = has_stores || entry.path().extension() == ".sqlite";
+    }
+    return invalid(fmt::format("got the folder '{}', expected {}: {} report {}/{}", path,
+                               has_stores ? "stores of studies" : "the store of a study, or runs",
+                               program_name(), shell_word(path), has_stores ? "*.sqlite" : "*"));
   }
   return {};
 }
@@ -153,7 +166,8 @@ Result<bool> run(const ReportCommand& command, const std::vector<std::string>& a
     return status;
   }
   const std::string folder =
-      command.out.empty() ? default_report_folder(command.stores) : command.out;
+      command.out.empty() ? default_report_folder(command.stores, command.task, command.tuned)
+                          : command.out;
   const bool prints = !command.json && !command.quiet;
   FoldersToFill folders;
   BROADLOOM_TRY(folders.make(folder));
@@ -218,7 +232,7 @@ void add_report_command(Command root, Context& context) {
       .required();
   app.add_option("--out", command->out,
                  "Folder for the results (default: the name of the store, or of the runs' folder, "
-                 "with -report)")
+                 "with --task and --tuned, and -report)")
       .type_name("DIR");
   app.add_option("--task", command->task, "Only the cells of this environment").type_name("ID");
   app.add_option(

@@ -43,11 +43,13 @@ struct MergeCommand {
   std::string out;
 };
 
-// A study without a file gets the hash of its plan: the same flags find the same store again.
+// A study without a file or a name gets the hash of its plan: the same flags find the same store
+// again.
 std::string default_store(const StudyCommand& command, const StudyPlan& plan,
                           const StudyPart& part) {
   std::string path = "studies/" + file_name(plan.name);
-  if (command.flags.file.empty()) path += "__" + plan.hash.substr(0, 8);
+  if (command.flags.file.empty() && command.flags.name.empty())
+    path += "__" + plan.hash.substr(0, 8);
   if (part.count > 1) path += fmt::format(".part-{}-of-{}", part.index, part.count);
   return path + ".sqlite";
 }
@@ -233,7 +235,10 @@ void add_merge_command(Command study_app, Context& context) {
 
 void add_run_flags(Command app, StudyCommand& command) {
   constexpr const char* kGroup = "Command";
-  app.add_option("--out", command.out, "Store (default studies/<name>.sqlite)")
+  app.add_option(
+         "--out", command.out,
+         "Store (default studies/<name>.sqlite; without FILE and --name: of the task's name "
+         "and a hash)")
       .type_name("FILE")
       .group(kGroup);
   const Option part = app.add_option("--part", command.part,

@@ -1,6 +1,6 @@
 #include "cli/study_files.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include "broadloom/record/manifest.h"
 #include "cli/console.h"
 #include "cli/progress.h"
+#include "cli/run_dir.h"
 #include "research/report/report_tables.h"
 #include "research/report/study_json.h"
 #include "research/report/study_page.h"
@@ -43,12 +44,15 @@ std::string without_ending(const std::string& store) {
 
 }  // namespace
 
-std::string default_report_folder(const std::vector<std::string>& stores) {
+std::string default_report_folder(const std::vector<std::string>& stores, const std::string& task,
+                                  const std::vector<std::string>& tuned) {
   std::string folder = without_ending(stores.front());
   for (std::size_t i = 1; i < stores.size(); ++i) {
     folder += '+';
     folder += std::filesystem::path(without_ending(stores[i])).filename().string();
   }
+  if (!task.empty()) folder += "-" + file_name(task);
+  if (!tuned.empty()) folder += "-tuned-" + file_name(fmt::format("{}", fmt::join(tuned, "+")));
   return folder + "-report";
 }
 

@@ -16,8 +16,11 @@ struct ReportFiles {
   std::vector<std::string> paths;  // of the files
 };
 
-// Beside the first store: its path without ".sqlite", with the names of the others and "-report".
-std::string default_report_folder(const std::vector<std::string>& stores);
+// Beside the first store: its path without ".sqlite", with the names of the others, the task, the
+// tuned keys and "-report".
+std::string default_report_folder(const std::vector<std::string>& stores,
+                                  const std::string& task = "",
+                                  const std::vector<std::string>& tuned = {});
 
 // make_study_report() with its progress on standard error.
 Result<StudyReport> make_shown_report(const std::vector<std::string>& stores,

@@ -86,12 +86,19 @@ struct PlanNotes {
 PlanNotes notes_of(const StudyPlan& plan) {
   PlanNotes notes;
   std::set<std::int64_t> budgets;
+  std::vector<Config> configs;
+  for (const StudyCell& cell : plan.cells) configs.push_back(cell.config);
+  const std::int64_t steps = common_budget(configs);
   for (const StudyCell& cell : plan.cells) {
     if (!cell.note.empty())
       notes.match.push_back(fmt::format("Note: {}: {}", cell.name, cell.note));
-    const std::string budget = budget_warning(cell.config, cell.name);
+    const std::string budget = budget_warning(cell.config, cell.name, steps == 0);
     if (!budget.empty()) notes.budget.push_back(budget);
     budgets.insert(cell.environment_steps());
+  }
+  if (!notes.budget.empty() && steps > 0) {
+    notes.common.push_back(
+        fmt::format("Note: choose total_timesteps = {}, which suits all cells.", steps));
   }
   if (!plan.differing_defaults.empty()) {
     notes.common.push_back(fmt::format(

@@ -33,6 +33,29 @@ int fewer_envs(Config config) {
   return 0;
 }
 
+// advice: what to choose.
+std::string warning(const Config& config, const std::string& cell, const std::string& advice) {
+  const Budget budget = budget_of(config);
+  const bool few = budget.updates < kBudgetNote.updates;
+  const std::int64_t updates = config.num_iterations();
+  const double lost = 100.0 * budget.steps_lost;
+  const std::string advised =
+      few ? fmt::format(", and at least {} are advised", kBudgetNote.updates) : "";
+  const std::string trained =
+      lost > 0.0 ? fmt::format("; {} of the steps are trained, {:.2g} % are left out",
+                               with_commas(config.trained_steps()), lost)
+                 : "";
+  return fmt::format("{}: {}{} steps give {}{} update{}{}{}{}",
+                     is_beyond(kBudgetWarning, budget) ? "Warning" : "Note",
+                     cell.empty() ? "" : cell + ": ", with_commas(config.total_timesteps),
+                     few ? "only " : "", with_commas(updates), updates == 1 ? "" : "s", advised,
+                     trained, advice);
+}
+
+std::string longer_run_words(const Config& config) {
+  return fmt::format(": choose total_timesteps = {}", with_longer_run(config).total_timesteps);
+}
+
 }  // namespace
 
 int next_fewer_envs(const Config& config) {
@@ -51,25 +74,35 @@ Budget budget_of(const Config& config) {
   return {(total - trained) / total, static_cast<double>(config.num_iterations())};
 }
 
-std::string budget_warning(const Config& config, const std::string& cell) {
-  const Budget budget = budget_of(config);
-  if (!is_beyond(kBudgetNote, budget)) return "";
-  const bool few = budget.updates < kBudgetNote.updates;
-  const std::int64_t updates = config.num_iterations();
+std::string budget_warning(const Config& config) {
+  if (is_fine(config)) return "";
   const int envs = fewer_envs(config);
-  const double lost = 100.0 * budget.steps_lost;
-  const std::string advised =
-      few ? fmt::format(", and at least {} are advised", kBudgetNote.updates) : "";
-  const std::string trained =
-      lost > 0.0 ? fmt::format("; {} of the steps are trained, {:.2g} % are left out",
-                               with_commas(config.trained_steps()), lost)
-                 : "";
-  return fmt::format("{}: {}{} steps give {}{} update{}{}{}: choose total_timesteps = {}{}",
-                     is_beyond(kBudgetWarning, budget) ? "Warning" : "Note",
-                     cell.empty() ? "" : cell + ": ", with_commas(config.total_timesteps),
-                     few ? "only " : "", with_commas(updates), updates == 1 ? "" : "s", advised,
-                     trained, with_longer_run(config).total_timesteps,
-                     envs > 0 ? fmt::format(", or num_envs = {}", envs) : "");
+  return warning(
+      config, "",
+      longer_run_words(config) + (envs > 0 ? fmt::format(", or num_envs = {}", envs) : ""));
+}
+
+std::string budget_warning(const Config& config, const std::string& cell, bool advises) {
+  if (is_fine(config)) return "";
+  return warning(config, cell, advises ? longer_run_words(config) : "");
+}
+
+std::int64_t common_budget(const std::vector<Config>& configs) {
+  if (configs.empty()) return 0;
+  std::int64_t steps = configs.front().total_timesteps;
+  for (std::size_t fine = 0; fine < configs.size();) {
+    fine = 0;
+    for (Config config : configs) {
+      if (config.total_timesteps != configs.front().total_timesteps) return 0;
+      config.total_timesteps = steps;
+      if (is_fine(config)) {
+        fine += 1;
+      } else {
+        steps = with_longer_run(config).total_timesteps;
+      }
+    }
+  }
+  return steps;
 }
 
 }  // namespace broadloom

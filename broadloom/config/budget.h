@@ -1,7 +1,9 @@
 // The part of total_timesteps that whole blocks use, and better settings if they leave much out.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "broadloom/config/config.h"
 
@@ -27,7 +29,13 @@ int next_fewer_envs(const Config& config);
 
 // "Warning: 200,000 steps give only 1 update, and at least 10 are advised; 131,072 of the steps are
 // trained, 34 % are left out: choose total_timesteps = 1310720, or num_envs = 8"; "Note: ..."
-// within kBudgetWarning, and "" within kBudgetNote. cell: a study's cell to name.
-std::string budget_warning(const Config& config, const std::string& cell = "");
+// within kBudgetWarning, and "" within kBudgetNote.
+std::string budget_warning(const Config& config);
+// The same of a study's cell, whose shape is given. advises: whether to name better steps.
+std::string budget_warning(const Config& config, const std::string& cell, bool advises);
+
+// total_timesteps with which none of the configs gives a warning, at least theirs; 0: theirs
+// differ.
+std::int64_t common_budget(const std::vector<Config>& configs);
 
 }  // namespace broadloom

@@ -47,11 +47,12 @@ PanelComparison::Row compare_group(const std::vector<PanelResult>& results,
     const std::vector<EvalEpisode> own = episodes_of(result, group);
     PanelStanding standing;
     standing.score = score_of(result, group);
-    standing.return_difference = return_difference(first, own);
+    const Estimate none =
+        without_interval(std::numeric_limits<double>::quiet_NaN(), standing.score.episodes);
+    const bool is_reference = &result == &results.front();
+    standing.return_difference = is_reference ? none : return_difference(first, own);
     standing.success_difference =
-        result.spec.names_success
-            ? success_difference(first, own)
-            : without_interval(std::numeric_limits<double>::quiet_NaN(), standing.score.episodes);
+        is_reference || !result.spec.names_success ? none : success_difference(first, own);
     row.runs.push_back(standing);
   }
   rank(row.runs);

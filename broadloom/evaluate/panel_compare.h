@@ -10,7 +10,8 @@
 
 namespace broadloom {
 
-// One run in one row. Differences are this run minus the first one, over pairs of equal episodes.
+// One run in one row. Differences are this run minus the first one, over pairs of equal episodes;
+// those of the first run are NaN.
 struct PanelStanding {
   EvalResult score;
   Estimate return_difference;   // mean over pairs, Student's t interval

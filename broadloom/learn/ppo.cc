@@ -79,25 +79,27 @@ AdvantageShift running_shift(const RolloutBlock& block, const PpoLoss& loss,
 
 }  // namespace
 
+// Numbers that are not finite come first: they also break the ratio.
 Status check_minibatch(const MinibatchReport& report, const PpoSums& sums, std::int64_t iteration) {
-  const bool first = report.epoch == 0 && report.minibatch == 0;
-  if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
-    return {ErrorKind::kNumeric,
-            fmt::format(
-                "the first minibatch of iteration {} has a policy ratio that differs from 1 by {} "
-                "and KL {}; expected exactly 1 and 0. The parameters, observations or "
-                "statistics changed between collection and update, or are not finite.",
-                iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
-  }
   const double losses = sums.policy_loss + sums.value_loss + sums.int_value_loss;
-  if (std::isfinite(report.clipped_norm) && std::isfinite(losses)) return {};
-  return {
-      ErrorKind::kNumeric,
-      fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
-                  "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
-                  "learning_rate, norm_reward, or norm_obs.",
-                  iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
-                  (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
+  const bool has_ratios = std::isfinite(sums.max_ratio_error) && std::isfinite(sums.approx_kl);
+  const bool first = report.epoch == 0 && report.minibatch == 0;
+  if (!std::isfinite(report.clipped_norm) || !std::isfinite(losses) || (first && !has_ratios)) {
+    return {
+        ErrorKind::kNumeric,
+        fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
+                    "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
+                    "learning_rate, norm_reward, or norm_obs.",
+                    iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
+                    (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
+  }
+  if (!first || (sums.max_ratio_error == 0.0 && sums.approx_kl == 0.0)) return {};
+  return {ErrorKind::kNumeric,
+          fmt::format(
+              "the first minibatch of iteration {} has a policy ratio that differs from 1 by {} "
+              "and KL {}; expected exactly 1 and 0. The parameters, observations or "
+              "statistics changed between collection and update.",
+              iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
 }
 
 namespace {

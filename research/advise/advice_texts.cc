@@ -21,9 +21,9 @@ std::string return_text(double value) {
   return text == "-0" ? "0" : text;
 }
 
-std::string cost_text(const AdviceEvidence& evidence, double cost) {
+std::string cost_text(const AdviceEvidence& evidence, double cost, int digits) {
   if (!evidence.counts_seconds) return steps_text(cost) + " environment steps";
-  return cost >= 100.0 ? fmt::format("{:.0f} s", cost) : fmt::format("{:.2g} s", cost);
+  return cost >= 100.0 ? fmt::format("{:.0f} s", cost) : fmt::format("{:.{}g} s", cost, digits);
 }
 
 std::string budget_text(const AdviceEvidence& evidence) {

@@ -10,8 +10,8 @@ namespace broadloom {
 
 std::string steps_text(double steps);   // "12,000"; also for samples
 std::string return_text(double value);  // "475", "-0.12", "-1,234"
-// "0.42 s", "12,000 environment steps"
-std::string cost_text(const AdviceEvidence& evidence, double cost);
+// "0.42 s", "12,000 environment steps". digits: of seconds below 100.
+std::string cost_text(const AdviceEvidence& evidence, double cost, int digits = 2);
 // The spent budget, in its unit.
 std::string budget_text(const AdviceEvidence& evidence);
 // "on this machine with 2 threads"

@@ -41,11 +41,11 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
 
 // For a setting that does not reach the threshold reliably.
 std::string so_far_text(const Advice& advice) {
-  const bool is_first = advice.runners_up.empty() || advice.runners_up.front().told_apart;
-  return fmt::format(
-      "; it was {} {} others when the budget ended{}, and not dependably at the threshold",
-      is_first ? "ahead of" : "first of it and", advice.order.size() - 1,
-      is_first ? "" : ", though the next could not be told from it");
+  const std::size_t others = advice.order.size() - 1;
+  if (others == 0) return "";
+  const bool is_clear = advice.runners_up.empty() || advice.runners_up.front().told_apart;
+  return fmt::format(" It led {} other{} when the budget ended{}.", others, others == 1 ? "" : "s",
+                     is_clear ? "" : ", though not clearly");
 }
 
 std::string then_text(const AdviceEvidence& evidence, const Advice& advice) {
@@ -104,7 +104,7 @@ std::string answer_text(const AdviceEvidence& evidence, const Advice& advice) {
   const std::string so_far = is_open ? so_far_text(advice) : "";
   return fmt::format(
       "Train {} with {} x {} (N x T), minibatches of {}, {} epoch{} and a constant "
-      "learning rate of {:.3g}{}{}{}.",
+      "learning rate of {:.3g}{}{}.{}",
       evidence.env_id, advised.candidate.num_envs, advised.candidate.num_steps,
       advised.candidate.minibatch_size, advised.candidate.update_epochs,
       advised.candidate.update_epochs == 1 ? "" : "s", advised.candidate.learning_rate,

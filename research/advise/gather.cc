@@ -1,9 +1,12 @@
 #include "research/advise/gather.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "broadloom/core/number_text.h"
 #include "research/advise/candidates.h"
 #include "research/advise/portfolio.h"
 #include "research/advise/trial.h"
@@ -99,6 +102,12 @@ Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& give
   evidence.interrupted = total_budget.was_stopped();
   evidence.spent_seconds = total_budget.elapsed();
   evidence.spent_steps = total_budget.spent_steps();
+  if (total_budget.counts_steps() && evidence.spent_steps > evidence.budget_steps) {
+    evidence.notes.push_back(fmt::format(
+        "How the settings compare within the budget: it took {} environment steps instead of {}, "
+        "since each training makes whole blocks.",
+        with_commas(evidence.spent_steps), with_commas(evidence.budget_steps)));
+  }
   return evidence;
 }
 

@@ -11,7 +11,9 @@
 namespace broadloom {
 namespace {
 
-constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the budget
+// Of the budget.
+constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;
+constexpr double kRaceShare = 1.0 - kProbeShare - kProbeLaboratoryShare;
 constexpr std::int64_t kProbeSteps = 20000;
 
 // The gradients of a policy after a short training at the defaults.
@@ -56,7 +58,7 @@ Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candida
                                   : ", was not tried: its speed is not known."));
   }
   Race race(lineup.entrants(), evidence, inquiry.total_budget, inquiry.jobs);
-  race.run(inquiry.total_budget.phase(1.0, 1.0 - kProbeShare - kProbeLaboratoryShare));
+  race.run(inquiry.total_budget.phase(1.0, kRaceShare));
   return {};
 }
 
@@ -66,6 +68,7 @@ Status measure_by_gradient(const Inquiry& inquiry, const Entrant& defaults) {
   const AdviceBudget& total_budget = inquiry.total_budget;
   AdviceEvidence& evidence = inquiry.evidence;
   Lineup alone({defaults}, inquiry.options, inquiry.total_budget);
+  if (total_budget.counts_steps()) BROADLOOM_TRY(alone.check_steps(kRaceShare));
   BROADLOOM_TRY(alone.find_speeds());
   if (alone.entrants().empty()) {
     return invalid("the task's defaults do not train: a loss is not finite");

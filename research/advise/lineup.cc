@@ -78,8 +78,7 @@ Status Lineup::leave_out_by_first(double race_seconds) {
   if (!speeds.ok()) return speeds.status();
   double fastest = 0.0;
   for (const double speed : speeds.value()) fastest = std::fmax(fastest, speed);
-  if (fastest <= 0.0) return {};
-  leave_out_from(entrants_with_room(entrants_.size(), race_seconds * fastest, options_.seeds));
+  if (fastest > 0.0) leave_out_by_steps(race_seconds * fastest);
   return {};
 }
 
@@ -110,6 +109,33 @@ Status Lineup::find_speeds() {
   left_out_ += static_cast<int>(entrants_.size() - timed.size());
   entrants_ = std::move(timed);
   return {};
+}
+
+std::vector<std::int64_t> Lineup::blocks() const {
+  std::vector<std::int64_t> blocks;
+  for (const Entrant& entrant : entrants_) blocks.push_back(entrant.candidate.batch_size());
+  return blocks;
+}
+
+void Lineup::leave_out_by_steps(double race_steps) {
+  leave_out_from(entrants_with_room(blocks(), race_steps, options_.seeds));
+}
+
+Status Lineup::check_steps(double share) const {
+  const std::vector<std::int64_t> all = blocks();
+  const std::size_t fewest = std::min(all.size(), kFewestEntrants);
+  const std::int64_t needed =
+      options_.seeds * std::accumulate(all.begin(),
+                                       all.begin() + static_cast<std::ptrdiff_t>(fewest),
+                                       std::int64_t{0});
+  const auto least =  // the share is not exact
+      static_cast<std::int64_t>(std::ceil(static_cast<double>(needed) / share - 1e-6));
+  if (total_budget_.steps() >= least) return {};
+  return invalid(fmt::format(
+      "steps: got {}, expected at least {}: one block of each training of {} setting{} with {} "
+      "seed{}; give more steps or fewer seeds",
+      total_budget_.steps(), least, fewest, fewest == 1 ? "" : "s", options_.seeds,
+      options_.seeds == 1 ? "" : "s"));
 }
 
 void Lineup::leave_out_from(std::size_t room) {

@@ -40,8 +40,15 @@ class Lineup {
   Status find_speeds();
   // Leaves out the least trusted entrants beyond `room`.
   void leave_out_from(std::size_t room);
+  // Leaves out entrants for which a race of so many environment steps has no room.
+  void leave_out_by_steps(double race_steps);
+  // kInvalidConfig if a race of this share of a budget of steps has no room for one block of each
+  // training of the fewest entrants.
+  Status check_steps(double share) const;
 
  private:
+  std::vector<std::int64_t> blocks() const;  // environment steps of each entrant's block
+
   std::vector<Entrant> entrants_;
   const AdviceOptions& options_;
   AdviceBudget& total_budget_;

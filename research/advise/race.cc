@@ -12,8 +12,7 @@
 namespace broadloom {
 namespace {
 
-constexpr double kFewestSteps = 25000.0;    // of a trial of the first rung
-constexpr std::size_t kFewestEntrants = 4;  // with which a race is run
+constexpr double kFewestSteps = 25000.0;  // of a trial of the first rung
 // Slices of a rung, with an evaluation at the end of each.
 constexpr int kFewestSlices = 2, kMostSlices = 12;
 constexpr double kEvaluationSpeed = 3.0;  // its steps a second over training's: it does not update
@@ -45,12 +44,16 @@ std::vector<std::size_t> rung_sizes(std::size_t candidates) {
   return sizes;
 }
 
-std::size_t entrants_with_room(std::size_t entrants, double race_steps, int seeds) {
-  for (std::size_t n = entrants; n > kFewestEntrants; --n) {
-    const double of_rung = race_steps / static_cast<double>(rung_sizes(n).size());
-    if (of_rung / static_cast<double>(n) / seeds >= kFewestSteps) return n;
+std::size_t entrants_with_room(const std::vector<std::int64_t>& blocks, double race_steps,
+                               int seeds) {
+  for (std::size_t n = blocks.size(); n > kFewestEntrants; --n) {
+    double needed = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      needed += seeds * std::max(kFewestSteps, static_cast<double>(blocks[i]));
+    }
+    if (needed * static_cast<double>(rung_sizes(n).size()) <= race_steps) return n;
   }
-  return std::min(entrants, kFewestEntrants);
+  return std::min(blocks.size(), kFewestEntrants);
 }
 
 Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence,
@@ -319,6 +322,7 @@ void Race::keep_whole(const std::vector<std::size_t>& candidates, const std::vec
     if (std::find(begin, end, 0) == end) whole.push_back(first);
   }
   if (replaces_ && std::ssize(whole) < evidence_.seeds) return;
+  dropped_seeds_ += static_cast<int>(fresh.size() / candidates.size() - whole.size());
   for (const std::size_t c : candidates) {
     if (replaces_) evidence_.candidates[c].trials.clear();
   }

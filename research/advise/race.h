@@ -23,9 +23,13 @@ inline constexpr std::size_t kFinalists = 3;
 // Number of candidates at the start of each rung; the first has all.
 std::vector<std::size_t> rung_sizes(std::size_t candidates);
 
+// Entrants that take part even if a budget has no room for them.
+inline constexpr std::size_t kFewestEntrants = 4;
+
 // Number of entrants, in order of trust, for which the race's budget has room. A trial of the first
-// rung makes at least 25,000 steps, but at least four entrants take part.
-std::size_t entrants_with_room(std::size_t entrants, double race_steps, int seeds);
+// rung makes at least 25,000 steps and one block. blocks: environment steps of each entrant's.
+std::size_t entrants_with_room(const std::vector<std::int64_t>& blocks, double race_steps,
+                               int seeds);
 
 class Race {
  public:
@@ -40,6 +44,8 @@ class Race {
   // Whether the leaders have reached the threshold and all others had twice as long. From then on,
   // more seeds tell more than more steps. Always false if the goal is a return.
   bool is_settled() const;
+  // Seeds of add_seeds() that not all candidates completed in time.
+  int dropped_seeds() const { return dropped_seeds_; }
 
   // From here on, seeds are evaluated a dozen times on the way to the threshold. They run twice as
   // far as the race, so that late seeds also arrive. They replace the race's seeds.
@@ -84,8 +90,9 @@ class Race {
   std::vector<double> grid_;  // costs at which trials were evaluated
   double cost_ = 0.0;         // cost that all trials have reached, or limit of fresh seeds
   int next_seed_;             // of add_seeds(), counted from the first
-  bool replaces_ = false;     // whether the next fresh seeds replace those of the race
-  double slowness_ = 1.0;     // recent clock seconds per second of cost, for concurrent trials
+  int dropped_seeds_ = 0;
+  bool replaces_ = false;  // whether the next fresh seeds replace those of the race
+  double slowness_ = 1.0;  // recent clock seconds per second of cost, for concurrent trials
   double seconds_ = 0.0, made_ = 0.0;  // of the clock and of cost, so far
 };
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -76,7 +78,8 @@ class RaceRule {
 
   Status choose_lineup() {
     BROADLOOM_TRY(lineup_.leave_out_by_memory(inquiry_.base));
-    if (!total_budget_.counts_steps()) BROADLOOM_TRY(lineup_.leave_out_by_first(race_seconds()));
+    BROADLOOM_TRY(total_budget_.counts_steps() ? lineup_.check_steps(race_share())
+                                               : lineup_.leave_out_by_first(race_seconds()));
     return lineup_.find_speeds();
   }
 
@@ -84,7 +87,7 @@ class RaceRule {
     const double steps = total_budget_.counts_steps()
                              ? race_share() * static_cast<double>(total_budget_.steps())
                              : race_seconds() * lineup_.mean_speed();
-    lineup_.leave_out_from(entrants_with_room(lineup_.entrants().size(), steps, options_.seeds));
+    lineup_.leave_out_by_steps(steps);
     evidence_.left_out = lineup_.left_out();
   }
 
@@ -109,6 +112,12 @@ class RaceRule {
                      total_budget_.rest(1.0 / static_cast<double>(waves.size() - w), reserved),
                      waves[w].seeds);
     }
+    if (race.dropped_seeds() == 0) return;
+    const bool is_one = race.dropped_seeds() == 1;
+    evidence_.notes.push_back(fmt::format(
+        "What {} would have shown: the time ended before all settings had completed {}.",
+        is_one ? "one more seed" : fmt::format("{} more seeds", race.dropped_seeds()),
+        is_one ? "it" : "them"));
   }
 
   // Tries the leader beside itself with blocks of other shapes from half-way on.

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -14,30 +15,32 @@
 namespace broadloom {
 namespace {
 
-// Compares two candidates at the horizon to which both were run.
-std::string compared(const AdviceEvidence& evidence, const Advice& advice, std::size_t other) {
+// Compares two candidates at the horizon to which both were run. its_name: of the other one.
+std::string compared(const AdviceEvidence& evidence, const Advice& advice, std::size_t other,
+                     const std::string& its_name) {
   const std::size_t advised = advice.order.front();
   const double horizon = common_horizon(evidence, {advised, other}, advice.threshold);
   const CandidateScore mine = score_of(evidence, advised, advice.threshold, horizon);
   const CandidateScore its = score_of(evidence, other, advice.threshold, horizon);
-  if (its.failed > 0)
-    return fmt::format("{} of its {} trainings broke down", its.failed, its.trials);
+  // Two digits would often be the same.
+  const auto precise = [&](double cost) { return cost_text(evidence, cost, 3); };
+  if (its.failed > 0) {
+    return fmt::format("{} of {} trainings of {} broke down", its.failed, its.trials, its_name);
+  }
   if (evidence.goal == AdviceGoal::kSpeed && mine.reached > 0) {
     return its.reached == its.trials && mine.reached == mine.trials
-               ? fmt::format("it took {} to the threshold, against {}",
-                             cost_text(evidence, its.mean_cost),
-                             cost_text(evidence, mine.mean_cost))
+               ? fmt::format("{} took {} to the threshold, the advised setting {}", its_name,
+                             precise(its.mean_cost), precise(mine.mean_cost))
                : fmt::format(
-                     "by {} it was at the threshold with {} of {} seeds, against {} of {} (on "
-                     "average after {}, against {}; other seeds count with the whole time)",
-                     cost_text(evidence, horizon), its.reached, its.trials, mine.reached,
-                     mine.trials, cost_text(evidence, its.mean_cost),
-                     cost_text(evidence, mine.mean_cost));
+                     "by {} {} reached the threshold with {} of {} seeds, the advised setting with "
+                     "{} of {} (on average after {} and {}; other seeds count with the whole time)",
+                     cost_text(evidence, horizon), its_name, its.reached, its.trials, mine.reached,
+                     mine.trials, precise(its.mean_cost), precise(mine.mean_cost));
   }
   const bool last = evidence.goal == AdviceGoal::kReturn;
-  return fmt::format("{} {} {} was {}, against {}", last ? "its return" : "its mean return",
-                     last ? "at" : "up to", cost_text(evidence, horizon),
+  return fmt::format("{} returned {} {} {}, the advised setting {}", its_name,
                      return_text(last ? its.mean_last : its.mean_area),
+                     last ? "at" : "on average up to", cost_text(evidence, horizon),
                      return_text(last ? mine.mean_last : mine.mean_area));
 }
 
@@ -67,35 +70,48 @@ std::optional<std::size_t> best_other(const AdviceEvidence& evidence, const Advi
   return std::nullopt;
 }
 
-// One sentence per rival, because one rival may be the best with another value of several keys.
-void add_factors(const AdviceEvidence& evidence, const Advice& advice,
-                 std::vector<std::string>& reasons) {
-  std::vector<std::pair<std::size_t, std::string>> rivals;
+// The best rivals with another value of some key, and the names of these keys: one rival may be the
+// best for several.
+using Rivals = std::vector<std::pair<std::size_t, std::string>>;
+
+Rivals rivals_of(const AdviceEvidence& evidence, const Advice& advice) {
+  Rivals rivals;
   for (const Factor& factor : kFactors) {
     const std::optional<std::size_t> other = best_other(evidence, advice, factor);
     if (!other) continue;
-    if (!rivals.empty() && rivals.back().first == *other) {
-      rivals.back().second += std::string(" or ") + factor.name;
+    const auto same = std::find_if(rivals.begin(), rivals.end(),
+                                   [&](const auto& rival) { return rival.first == *other; });
+    if (same != rivals.end()) {
+      same->second += std::string(" or ") + factor.name;
     } else {
       rivals.emplace_back(*other, factor.name);
     }
   }
-  for (const auto& [other, names] : rivals) {
-    reasons.push_back(fmt::format("The best with another {} was {}: {}.", names,
-                                  candidate_text(evidence.candidates[other].candidate),
-                                  compared(evidence, advice, other)));
-  }
+  return rivals;
 }
 
-void add_default(const AdviceEvidence& evidence, const Advice& advice,
-                 std::vector<std::string>& reasons) {
-  if (!advice.against_default) return;
-  const RunnerUp& rival = *advice.against_default;
-  reasons.push_back(fmt::format(
-      "Against {} ({}): {}; the advised setting is ahead then with probability {}.",
-      defaults_text(evidence, "the defaults"),
-      candidate_text(evidence.candidates[rival.candidate].candidate),
-      compared(evidence, advice, rival.candidate), probability_text(rival.advised_is_better)));
+// One sentence per rival, and the defaults last.
+void add_rivals(const AdviceEvidence& evidence, const Advice& advice,
+                std::vector<std::string>& reasons) {
+  const std::optional<RunnerUp>& defaults = advice.against_default;
+  std::string best_default;
+  const Rivals rivals = evidence.rule == AdviceRule::kRace ? rivals_of(evidence, advice) : Rivals();
+  for (const auto& [other, names] : rivals) {
+    if (defaults && defaults->candidate == other) {
+      best_default = ", the best with another " + names;
+      continue;
+    }
+    reasons.push_back(fmt::format("The best with another {} was {}: {}.", names,
+                                  candidate_text(evidence.candidates[other].candidate),
+                                  compared(evidence, advice, other, "it")));
+  }
+  if (!defaults) return;
+  reasons.push_back(
+      fmt::format("Against {} ({}{}): {}. The advised setting does better with probability {}.",
+                  defaults_text(evidence, "the defaults"),
+                  candidate_text(evidence.candidates[defaults->candidate].candidate), best_default,
+                  compared(evidence, advice, defaults->candidate, "these"),
+                  probability_text(defaults->advised_is_better)));
 }
 
 void add_change_words(const AdviceEvidence& evidence, const Advice& advice,
@@ -203,8 +219,7 @@ void add_laboratory(const AdviceEvidence& evidence, const Advice& advice,
 
 std::vector<std::string> reason_sentences(const AdviceEvidence& evidence, const Advice& advice) {
   std::vector<std::string> reasons;
-  if (evidence.rule == AdviceRule::kRace) add_factors(evidence, advice, reasons);
-  add_default(evidence, advice, reasons);
+  add_rivals(evidence, advice, reasons);
   add_change_words(evidence, advice, reasons);
   add_laboratory(evidence, advice, reasons);
   return reasons;

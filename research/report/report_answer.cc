@@ -100,6 +100,27 @@ std::string nothing_found(const StudyReport& report) {
                           start + fmt::format("{} settings", keys.size()) + room + "."});
 }
 
+// If a line would be the answer, but for a tuned choice: another value that is as good would change
+// the call. "" if there is none.
+std::string hanging_answer(const StudyReport& report) {
+  const auto testable = static_cast<double>(testable_lines(report));
+  for (const ReportLine& line : report.lines) {
+    if (line.differ || line.chance * testable > 1.0 - kConfidence) continue;
+    const bool hangs = std::any_of(line.arms.begin(), line.arms.end(), [&](int arm) {
+      const auto found = outcome(report, line.leader, arm, line.task, line.score);
+      return found && found->hangs_on_choice;
+    });
+    if (!hangs) continue;
+    const std::string held = held_words(report, line.arms);
+    return fmt::format(
+        "On {}{}, arms with other {} differ beyond chance, but another {} that is as good would "
+        "change the call.",
+        task_words(report, {line.task}), held.empty() ? "" : " at " + held,
+        key_words(line.kind, line.key), fmt::join(report.tuned, " or "));
+  }
+  return "";
+}
+
 // Templates 3 and 4, if no line by itself exceeds chance among so many: one side is called better
 // more often than by chance over all lines together, or none is.
 std::string chance_answer(const StudyReport& report) {
@@ -341,6 +362,8 @@ std::string answer_of(const StudyReport& report) {
   }
   std::string pooled = pooled_answer(report);
   if (!pooled.empty()) return pooled;
+  std::string hanging = hanging_answer(report);
+  if (!hanging.empty()) return hanging;
   return first.differ ? chance_answer(report) : nothing_found(report);
 }
 

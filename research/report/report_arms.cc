@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "broadloom/config/keys.h"
 #include "research/report/report_bases.h"
 #include "research/report/report_tasks.h"
+#include "research/report/report_words.h"
 #include "research/study/study_definition.h"
 
 namespace broadloom {
@@ -164,6 +166,33 @@ std::string change_of(const ReportCell& cell, const std::string& key) {
   return "";
 }
 
+// The variant of a cell that has a name, with its keys; else empty. Names of cells are the values
+// of the axes, parted by blanks: a shape, key=text, or a variant's name in place of its keys.
+ArmPart named_variant(const ReportCell& cell) {
+  std::string_view name = cell.name;
+  std::size_t first = 0, last = cell.changes.size();
+  const auto token = [&](std::size_t i) {
+    return cell.changes[i].first + "=" + cell.changes[i].second;
+  };
+  const auto cut_first = [&](const std::string& text) {
+    const bool is_there =
+        name.starts_with(text) && (name.size() == text.size() || name[text.size()] == ' ');
+    if (is_there) name.remove_prefix(std::min(name.size(), text.size() + 1));
+    return is_there;
+  };
+  const auto cut_last = [&](const std::string& text) {
+    const bool is_there = name == text || name.ends_with(" " + text);
+    if (is_there) name.remove_suffix(std::min(name.size(), text.size() + 1));
+    return is_there;
+  };
+  if (last > 1 && cut_first(cell.changes[0].second + "x" + cell.changes[1].second)) first = 2;
+  while (first < last && cut_first(token(first))) ++first;
+  while (first < last && cut_last(token(last - 1))) --last;
+  ArmPart variant{std::string(name), {}, true};
+  for (; first < last; ++first) variant.keys.insert(cell.changes[first].first);
+  return variant;
+}
+
 // Keys that belong to the task: all cells of a task have the same text, as when a variant sets
 // env_id and its budget.
 std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
@@ -244,23 +273,29 @@ class ArmNames {
     return all;
   }
 
-  std::string other(const ReportCell& cell) const {
-    std::string text;
-    const auto add = [&](const std::string& words) {
-      if (!words.empty()) text += (text.empty() ? "" : " ") + words;
-    };
-    if (several_matches_) add("match=" + study(cell).match);
-    add(words_of(cell));
-    for (const auto& [key, value] : base_settings(cell)) add(key_words(key, value));
-    if (needs_labels_) add("(" + labels_[static_cast<std::size_t>(cell.study)] + ")");
-    return text;
+  // The match, if there are several, and the settings besides shape and task.
+  std::vector<ArmPart> parts(const ReportCell& cell) const {
+    std::vector<ArmPart> parts;
+    if (several_matches_) parts.push_back({"match=" + study(cell).match, {"match"}, false});
+    for (ArmPart& part : changed_parts(cell)) parts.push_back(std::move(part));
+    for (const auto& [key, value] : base_settings(cell)) {
+      parts.push_back({key_words(key, value), {key}, false});
+    }
+    if (needs_labels_) {
+      parts.push_back(
+          {"(" + labels_[static_cast<std::size_t>(cell.study)] + ")", {"study"}, false});
+    }
+    return parts;
   }
 
-  std::string name(const ReportCell& cell) const {
-    const bool own_name = report_.studies.size() == 1 && report_.tasks.size() == 1;
+  // other: its parts in words.
+  std::string name(const ReportCell& cell, const std::string& other) const {
+    const bool names_task =
+        std::any_of(cell.changes.begin(), cell.changes.end(),
+                    [](const auto& change) { return role_of(change.first) == Role::kTask; });
+    const bool own_name = report_.studies.size() == 1 && report_.tasks.size() == 1 && !names_task;
     if (own_name && !has_empty_text(cell.changes)) return cell.name;
-    const std::string rest = other(cell);
-    return shape_of(cell) + (rest.empty() ? "" : " " + rest);
+    return shape_of(cell) + (other.empty() ? "" : " " + other);
   }
 
  private:
@@ -292,26 +327,22 @@ class ArmNames {
     return rest;
   }
 
-  // The cell's name if it describes nothing else; otherwise keys and texts.
-  std::string words_of(const ReportCell& cell) const {
-    const Overrides rest = other_changes(cell);
-    if (rest.empty()) return "";
-    bool has_task = false, has_shape = false;
-    for (const auto& [key, text] : cell.changes) {
-      has_task = has_task || belongs_to_task(cell, key);
-      has_shape = has_shape || is_shape_key(key);
+  // A named variant has its name, unless it also sets the task: then it has other names elsewhere.
+  std::vector<ArmPart> changed_parts(const ReportCell& cell) const {
+    std::vector<ArmPart> parts;
+    ArmPart variant = named_variant(cell);
+    const bool is_apart =
+        std::none_of(variant.keys.begin(), variant.keys.end(),
+                     [&](const std::string& key) { return belongs_to_task(cell, key); });
+    for (const auto& [key, text] : other_changes(cell)) {
+      if (!is_apart || variant.keys.count(key) == 0) {
+        parts.push_back({key_words(key, text), {key}, false});
+      } else if (!variant.words.empty()) {
+        parts.push_back(variant);
+        variant.words.clear();  // once
+      }
     }
-    const std::string prefix = shape_of(cell) + " ";
-    const bool bare = has_empty_text(rest);
-    if (!has_task && !has_shape && !bare) return cell.name;
-    if (!has_task && !bare && cell.name.rfind(prefix, 0) == 0) {
-      return cell.name.substr(prefix.size());
-    }
-    std::string words;
-    for (const auto& [key, text] : rest) {
-      words += (words.empty() ? "" : " ") + key_words(key, text);
-    }
-    return words;
+    return parts;
   }
 
   const StudyReport& report_;
@@ -325,8 +356,9 @@ class ArmNames {
 
 ReportArm arm_of(const ReportCell& cell, const ArmNames& names) {
   ReportArm arm;
-  arm.name = names.name(cell);
-  arm.other = names.other(cell);
+  arm.parts = names.parts(cell);
+  arm.other = part_words(arm.parts);
+  arm.name = names.name(cell, arm.other);
   arm.settings = names.settings(cell);
   arm.study = cell.study;
   arm.num_envs = cell.num_envs;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr int kThresholds = 51;
+constexpr const char* kLengthKey = "episodic_length";
 
 // The finished runs of each cell of the report.
 using CellRuns = std::vector<std::vector<const ResultRun*>>;
@@ -87,9 +88,10 @@ std::vector<double> thresholds_of(const StudyReport& report, int task) {
   if (*low == *high) return {*low};
   std::vector<double> thresholds;
   thresholds.reserve(kThresholds);
-  for (int i = 0; i < kThresholds; ++i) {
+  for (int i = 0; i < kThresholds - 1; ++i) {
     thresholds.push_back(*low + (*high - *low) * i / (kThresholds - 1));
   }
+  thresholds.push_back(*high);  // exactly, so that no run is above
   return thresholds;
 }
 
@@ -107,8 +109,25 @@ std::vector<double> finite(const std::vector<ReportRun>& runs, double ReportRun:
   return values;
 }
 
+// Whether training reports tell of episodes, and all were as long as the time limit.
+bool has_full_episodes(const ResultRun& run, std::int64_t limit) {
+  const auto lengths = run.values.find(kLengthKey);
+  if (lengths == run.values.end()) return false;
+  bool any = false;
+  for (const double length : lengths->second) {
+    if (!std::isfinite(length)) continue;
+    if (length != static_cast<double>(limit)) return false;
+    any = true;
+  }
+  return any;
+}
+
 void take_runs(const std::vector<const ResultRun*>& runs, const StepRange& range,
-               const std::string& key, ReportCell& cell) {
+               const std::string& key, std::int64_t limit, ReportCell& cell) {
+  cell.full_episodes =
+      !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const ResultRun* run) {
+        return has_full_episodes(*run, limit);
+      });
   for (const ResultRun* run : runs) {
     cell.runs.push_back({run->seed, run->training_return, run->evaluation_return,
                          area_of(*run, range, key), run->seconds});
@@ -181,7 +200,9 @@ void measure_cells(const std::vector<StudyResults>& results, int threads, StudyR
   const std::string area = curve_key(runs, kFewestEvaluations);
   const std::map<int, StepRange> ranges = common_ranges(report, runs, area);
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    take_runs(runs[c], ranges.at(report.cells[c].task), area, report.cells[c]);
+    const int task = report.cells[c].task;
+    take_runs(runs[c], ranges.at(task), area,
+              report.tasks[static_cast<std::size_t>(task)].max_episode_steps, report.cells[c]);
   }
   std::vector<std::vector<double>> thresholds;
   for (std::size_t task = 0; task < report.tasks.size(); ++task) {

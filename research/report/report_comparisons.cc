@@ -59,9 +59,10 @@ std::vector<double> thresholds_of(const std::vector<std::optional<Scores>>& all)
   }
   std::vector<double> thresholds;
   thresholds.reserve(kProfileThresholds);
-  for (int i = 0; i < kProfileThresholds; ++i) {
+  for (int i = 0; i < kProfileThresholds - 1; ++i) {
     thresholds.push_back(low + (high - low) * i / (kProfileThresholds - 1));
   }
+  thresholds.push_back(high);  // exactly, so that no score is above
   return thresholds;
 }
 
@@ -115,7 +116,8 @@ std::vector<TaskComparison> compare_by_task(const StudyReport& report, const Rep
     const Result<Estimate> found = probability_of_improvement(*x, *y, options);
     if (!found.ok()) continue;
     all.push_back({task, found.value(), better_of(found.value(), *x, *y, options),
-                   can_tell(x->runs, y->runs, x->tasks)});
+                   can_tell(x->runs, y->runs, x->tasks),
+                   hangs_on_choice(found.value(), *x, *y, options)});
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include "broadloom/core/thread_pool.h"
 #include "research/report/report_ranking.h"
 #include "research/report/report_scores.h"
+#include "research/report/report_words.h"
 #include "research/stats/rank_test.h"
 #include "research/stats/run_statistics.h"
 
@@ -82,7 +83,9 @@ void put_in_order(const StudyReport& report, ReportLine& line) {
                    [&](int x, int y) { return *number(x) < *number(y); });
 }
 
-std::string value_on(const ReportLine& line, const ReportArm& arm) {
+// together: keys that vary only together.
+std::string value_on(const ReportLine& line, const ReportArm& arm,
+                     const std::set<std::string>& together) {
   switch (line.kind) {
     case LineKind::kWidthOfBatch:
     case LineKind::kWidth:
@@ -91,8 +94,10 @@ std::string value_on(const ReportLine& line, const ReportArm& arm) {
       return to_text(arm.num_steps);
     case LineKind::kSetting:
       return value_of(arm, line.key);
-    case LineKind::kSettings:
-      return arm.other.empty() ? "base" : arm.other;
+    case LineKind::kSettings: {
+      const std::string words = part_words(arm.parts, together);
+      return words.empty() ? "base" : words;
+    }
   }
   return "";
 }
@@ -160,7 +165,7 @@ class LineGatherer {
     std::set<std::string> distinct;
     bool own = false;
     for (const int arm : line.arms) {
-      line.values.push_back(value_on(line, arm_at(report_, arm)));
+      line.values.push_back(value_on(line, arm_at(report_, arm), together_));
       distinct.insert(line.values.back());
       own = own || arm_at(report_, arm).same_runs < 0;
     }

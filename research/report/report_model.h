@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ struct ReportCell {
   std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
   std::int64_t least_life = 0;  // steps of the environment that takes the fewest
+  bool full_episodes = false;   // all ended episodes of its runs reached the time limit
   bool counted = true;  // false: target_kl may skip epochs, so gradient_steps is an upper bound
   double samples_per_gradient = 0.0;
   std::string note;
@@ -105,10 +107,18 @@ struct NormalisedScores {
   }
 };
 
+// Words of an arm's name, and the keys that they tell: one key, or those of a named variant.
+struct ArmPart {
+  std::string words;
+  std::set<std::string> keys;
+  bool is_name = false;  // of a variant
+};
+
 // Cells with the same settings on different tasks.
 struct ReportArm {
   std::string name, other;
-  Overrides settings;  // every key besides the shape that differs between arms
+  std::vector<ArmPart> parts;  // of `other`
+  Overrides settings;          // every key besides the shape that differs between arms
   int study = 0;
   std::int64_t num_envs = 0, num_steps = 0;
   std::vector<int> cells;  // one for each task, tasks ascending
@@ -132,6 +142,7 @@ struct TaskComparison {
   Estimate probability;
   int result = 0;
   bool enough_runs = false;
+  bool hangs_on_choice = false;  // as in ReportComparison
 };
 
 struct ReportComparison {

@@ -122,9 +122,10 @@ void note_scores(const StudyReport& report, Notes& notes) {
       return !std::isfinite(r.training);
     });
     if (without == 0) continue;
-    details.push_back(fmt::format(
-        "{}: {} of {} ended no episode; they have no training return and are excluded.", cell.name,
-        without, count_words(static_cast<std::int64_t>(cell.runs.size()), "run")));
+    details.push_back(
+        fmt::format("{}: {} of {} ended no episode; they have no training return and are excluded.",
+                    cell_words(report, cell), without,
+                    count_words(static_cast<std::int64_t>(cell.runs.size()), "run")));
   }
   add_details(details, "cells have runs without a training return", notes);
 }
@@ -151,7 +152,8 @@ void note_unended(const StudyReport& report, Notes& notes) {
   notes.push_back(fmt::format(
       "Training returns leave out episodes that have not ended, which are the longest: in {} an "
       "environment takes only {} steps, and an episode of {} may last {}. {}",
-      worst->name, with_commas(worst->least_life), task.name, with_commas(task.max_episode_steps),
+      cell_words(report, *worst), with_commas(worst->least_life), task.name,
+      with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
           ? fmt::format("Evaluations use whole episodes: {} of each final policy, most likely "
                         "actions.",
@@ -202,9 +204,9 @@ void note_few_runs(const StudyReport& report, Notes& notes) {
 void note_tuned(const StudyReport& report, Notes& notes) {
   if (report.tuned.empty()) return;
   notes.push_back(fmt::format(
-      "{} is chosen for each arm on most of the seeds and scored on the others, in turn. Intervals "
+      "{} {} chosen for each arm on most of the seeds and scored on the others, in turn. Intervals "
       "of scores include the choice's noise, those of areas and curves do not.",
-      fmt::join(report.tuned, ", ")));
+      list_words(report.tuned, report.tuned.size()), report.tuned.size() == 1 ? "is" : "are"));
   std::vector<std::string> edges, left_out;
   for (const ReportCell& cell : report.cells) {
     if (!cell.tuned) continue;
@@ -347,7 +349,8 @@ void note_own_bits(const StudyReport& report, Notes& notes) {
 void note_cells(const StudyReport& report, Notes& notes) {
   Notes details;
   for (const ReportCell& cell : report.cells) {
-    if (!cell.note.empty()) details.push_back(fmt::format("{}: {}", cell.name, cell.note));
+    if (!cell.note.empty())
+      details.push_back(fmt::format("{}: {}", cell_words(report, cell), cell.note));
   }
   add_details(details, "cells are not matched exactly", notes);
 }

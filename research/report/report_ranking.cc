@@ -35,9 +35,15 @@ ReportRanking rank(const StudyReport& report, int task, ReportScore score) {
   return ranking;
 }
 
-Outcome seen_from(bool is_a, const Estimate& p, int result, bool enough_runs) {
-  if (is_a) return {result, p, enough_runs};
-  return {-result, {1.0 - p.value, 1.0 - p.high, 1.0 - p.low, p.count}, enough_runs};
+// found: a comparison, or its part on one task.
+template <class Comparison>
+Outcome seen_from(bool is_a, const Comparison& found) {
+  const Estimate& p = found.probability;
+  if (is_a) return {found.result, p, found.enough_runs, found.hangs_on_choice};
+  return {-found.result,
+          {1.0 - p.value, 1.0 - p.high, 1.0 - p.low, p.count},
+          found.enough_runs,
+          found.hangs_on_choice};
 }
 
 }  // namespace
@@ -75,11 +81,9 @@ std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, in
   const ReportComparison* c = find_comparison(report, arm, other, score);
   if (c == nullptr) return std::nullopt;
   const bool is_a = c->a == first_with_runs_of(report, arm);
-  if (task < 0 || c->by_task.empty()) {
-    return seen_from(is_a, c->probability, c->result, c->enough_runs);
-  }
+  if (task < 0 || c->by_task.empty()) return seen_from(is_a, *c);
   for (const TaskComparison& t : c->by_task) {
-    if (t.task == task) return seen_from(is_a, t.probability, t.result, t.enough_runs);
+    if (t.task == task) return seen_from(is_a, t);
   }
   return std::nullopt;
 }

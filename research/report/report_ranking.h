@@ -26,6 +26,7 @@ struct Outcome {
   int result = 0;
   Estimate probability;  // that a run of `arm` is better
   bool enough_runs = false;
+  bool hangs_on_choice = false;  // as in ReportComparison
 };
 std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, int task,
                                ReportScore score);

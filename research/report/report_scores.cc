@@ -194,7 +194,7 @@ ReportScore main_score(const StudyReport& report) {
 
 bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell) {
   const auto limit = report.tasks[static_cast<std::size_t>(cell.task)].max_episode_steps;
-  return cell.least_life < 10 * limit;
+  return cell.least_life < 10 * limit && !cell.full_episodes;
 }
 
 bool leaves_out_episodes(const StudyReport& report) {

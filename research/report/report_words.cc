@@ -29,6 +29,34 @@ int decimals_for(double scale, int digits) {
   return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(scale))), 0, 6);
 }
 
+// Adds the names of variants that all of these arms share. Returns the keys whose value follows
+// from the names.
+std::set<std::string> add_variants(const StudyReport& report, const std::vector<int>& arms,
+                                   std::vector<std::string>& held) {
+  std::set<std::string> named_keys;
+  const ReportArm& first = report.arms[static_cast<std::size_t>(arms.front())];
+  for (const ArmPart& part : first.parts) {
+    const auto has_part = [&](const ReportArm& arm) {
+      return std::any_of(arm.parts.begin(), arm.parts.end(),
+                         [&](const ArmPart& other) { return other.words == part.words; });
+    };
+    const bool by_all = std::all_of(arms.begin(), arms.end(), [&](int arm) {
+      return has_part(report.arms[static_cast<std::size_t>(arm)]);
+    });
+    if (!part.is_name || !by_all) continue;
+    held.push_back(part.words);
+    for (const auto& setting : first.settings) {
+      const bool follows =
+          std::all_of(report.arms.begin(), report.arms.end(), [&](const ReportArm& arm) {
+            return !has_part(arm) || std::find(arm.settings.begin(), arm.settings.end(), setting) !=
+                                         arm.settings.end();
+          });
+      if (follows) named_keys.insert(setting.first);
+    }
+  }
+  return named_keys;
+}
+
 }  // namespace
 
 std::string estimate_words(const Estimate& e) {
@@ -108,6 +136,17 @@ std::string value_words(const ReportLine& line, std::size_t place) {
   return key_words(line.kind, line.key) + (line.kind == LineKind::kSetting ? "=" : " = ") + value;
 }
 
+std::string part_words(const std::vector<ArmPart>& parts, const std::set<std::string>& keys) {
+  std::vector<std::string> words;
+  for (const ArmPart& part : parts) {
+    const bool is_meant =
+        keys.empty() || std::any_of(part.keys.begin(), part.keys.end(),
+                                    [&](const std::string& key) { return keys.count(key) > 0; });
+    if (is_meant) words.push_back(part.words);
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 std::string held_words(const StudyReport& report, const std::vector<int>& arms) {
   const auto arm = [&](int a) -> const ReportArm& {
     return report.arms[static_cast<std::size_t>(a)];
@@ -128,7 +167,9 @@ std::string held_words(const StudyReport& report, const std::vector<int>& arms) 
   if (shapes_vary && held.empty() && shared(&ReportArm::batch_size)) {
     held.push_back("B = " + with_commas(first.batch_size));
   }
+  const std::set<std::string> named_keys = add_variants(report, arms, held);
   for (const auto& setting : first.settings) {
+    if (named_keys.count(setting.first) > 0) continue;
     const bool by_all = std::all_of(arms.begin(), arms.end(), [&](int a) {
       const Overrides& settings = arm(a).settings;
       return std::find(settings.begin(), settings.end(), setting) != settings.end();

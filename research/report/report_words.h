@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ std::string key_words(LineKind kind, const std::string& key);
 
 // One value on a line: "N = 8", "learning_rate=0.001", or a variant's settings.
 std::string value_words(const ReportLine& line, std::size_t place);
+
+// Parts of an arm's name, parted by blanks; keys: those that tell one of these keys. Empty: all.
+std::string part_words(const std::vector<ArmPart>& parts, const std::set<std::string>& keys = {});
 
 // Values that all of these arms share, of keys that vary elsewhere: "B = 64, clip_vloss=true"; ""
 // for none.

@@ -60,14 +60,36 @@ TEST(Advice, IntervalsNeedFiveSeeds) {
 TEST(Advice, GivesReasonsForEachKey) {
   const Advice advice = advice_of(planted_race());
   EXPECT_TRUE(says(advice.because, {"best with another shape was 8 x 128",
-                                    "it took 3 s to the threshold, against 2 s"}));
+                                    "it took 3 s to the threshold, the advised setting 2 s."}));
   EXPECT_TRUE(
       says(advice.because, {"best with another learning rate was 64 x 16", "learning rate 0.004",
-                            "by 4 s it was at the threshold with 0 of 3 seeds, against 3 of 3"}));
-  EXPECT_TRUE(says(advice.because, {"best with another minibatch was 4 x 128"}));
+                            "by 4 s it reached the threshold with 0 of 3 seeds, the advised "
+                            "setting with 3 of 3"}));
   EXPECT_FALSE(says(advice.because, {"number of epochs"})) << "all have 4";
-  EXPECT_TRUE(
-      says(advice.because, {"Against the defaults (4 x 128", "probability 1 (so in all of 9"}));
+  EXPECT_TRUE(says(advice.because, {"Against the defaults (4 x 128",
+                                    ", the best with another minibatch): by 2 s these reached",
+                                    "probability 1 (so in all of 9"}));
+}
+
+TEST(Advice, NamesARivalOnceAndItsTimeWithThreeDigits) {
+  AdviceEvidence evidence = planted_race();
+  // The next best has another shape, the same minibatch, and another learning rate.
+  evidence.candidates.pop_back();
+  evidence.candidates[1].candidate.learning_rate = 2e-3;
+  evidence.candidates[1].steps_per_second = evidence.candidates[2].steps_per_second = 27000.0;
+  const Advice advice = advice_of(evidence);
+  EXPECT_TRUE(says(advice.because, {"The best with another shape or learning rate was 8 x 128",
+                                    "it took 0.111 s to the threshold, the advised setting "
+                                    "0.0741 s."}));
+  EXPECT_FALSE(says(advice.because, {"The best with another learning rate"}));
+}
+
+TEST(Advice, SaysWhoseMeanReturnIsMeant) {
+  AdviceEvidence evidence = planted_race();
+  evidence.threshold = 500.0;
+  EXPECT_TRUE(says(advice_of(evidence).because, {"Against the defaults", "these returned ",
+                                                 " on average up to 2 s, the advised "
+                                                 "setting "}));
 }
 
 TEST(Advice, SaysWhetherRunnersUpDiffer) {
@@ -150,13 +172,14 @@ TEST(Advice, DoesNotClaimAnUnmetThreshold) {
 TEST(Advice, DoesNotCallEqualSettingsAhead) {
   AdviceEvidence evidence = longer_race();
   evidence.threshold = 500.0;
-  EXPECT_TRUE(says({advice_of(evidence).answer}, {"it was ahead of 3 others"}));
+  EXPECT_TRUE(
+      says({advice_of(evidence).answer}, {"of 0.001. It led 3 others when the budget ended."}));
   for (CandidateEvidence& candidate : evidence.candidates) {
     candidate.rungs = 2;
     for (TrialCurve& trial : candidate.trials) trial = curve(trial.seed, {50, 80, 80, 80});
   }
   EXPECT_TRUE(says({advice_of(evidence).answer},
-                   {"first of it and 3 others", "the next could not be told from it"}));
+                   {"It led 3 others when the budget ended, though not clearly."}));
 }
 
 TEST(Advice, HasNoWinnerIfNothingLearnt) {
@@ -247,7 +270,7 @@ TEST(Advice, NamesTheReturnsForTheGoalReturn) {
   const Advice advice = advice_of(evidence);
   EXPECT_EQ(advice.order.front(), 2U) << "at 2 s, where the default left";
   EXPECT_TRUE(says({advice.expected}, {"Its evaluations reached 110 after 4 s"}));
-  EXPECT_TRUE(says(advice.because, {"its return at"}));
+  EXPECT_TRUE(says(advice.because, {"it returned", "at 4 s, the advised setting 110"}));
 }
 
 TEST(Advice, NamesTheSourceOfItsOwnThreshold) {
@@ -336,6 +359,7 @@ TEST(Advice, TextsOfNumbers) {
   EXPECT_EQ(return_text(-0.0), "0");
   AdviceEvidence evidence = planted_task();
   EXPECT_EQ(cost_text(evidence, 0.4213), "0.42 s");
+  EXPECT_EQ(cost_text(evidence, 0.4213, 3), "0.421 s");
   EXPECT_EQ(cost_text(evidence, 321.4), "321 s");
   evidence.counts_seconds = false;
   EXPECT_EQ(cost_text(evidence, 12000.0), "12,000 environment steps");

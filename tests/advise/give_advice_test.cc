@@ -12,6 +12,7 @@
 #include "research/advise/advice_config.h"
 #include "research/advise/advise.h"
 #include "research/advise/portfolio.h"
+#include "research/advise/race.h"
 #include "research/report/advice_json.h"
 #include "tests/advise/planted_trials.h"
 #include "tests/env/simulators.h"
@@ -331,6 +332,50 @@ TEST(GiveAdvice, RefusesAnImpossibleSimulatorBeforeTheStart) {
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.status().message().find("truncation_mode"), std::string::npos)
       << result.status().message();
+}
+
+// One shape, 64 steps a block: 4 settings x 3 seeds x 64 steps are 65 % of 1,182.
+TEST(GiveAdvice, ABudgetWithoutRoomIsRefusedAndOverspendingIsNoted) {
+  const Status refused = advise_on(levers(), steps_options(1000)).status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(refused.message().find("got 1000, expected at least 1182: "), std::string::npos)
+      << refused.message();
+  AdviceOptions by_gradient = steps_options(100);
+  by_gradient.rule = AdviceRule::kGradient;
+  EXPECT_EQ(advise_on(levers(), by_gradient).status().kind(), ErrorKind::kInvalidConfig);
+  for (const std::int64_t steps : {1182, 2000, 5000, 100000}) {
+    const Result<AdviceResult> result = advise_on(levers(), steps_options(steps));
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(result.value().evidence.spent_steps > steps,
+              says(result.value().evidence.notes, {"instead of", "whole blocks"}))
+        << steps;
+    EXPECT_LT(result.value().evidence.spent_steps, 2 * steps);
+  }
+}
+
+TEST(Race, CountsSeedsThatWereNotCompletedInTime) {
+  register_all();
+  const Overrides given = levers();
+  std::vector<Entrant> entrants =
+      make_portfolio(resolve_config(given).take(), given).take().entrants;
+  entrants.resize(2);
+  AdviceEvidence evidence;
+  evidence.counts_seconds = false;
+  evidence.threshold = 2.0;  // more than all levers pay
+  for (const Entrant& entrant : entrants) {
+    evidence.candidates.emplace_back().candidate = entrant.candidate;
+  }
+  bool stops = false;
+  AdviceBudget total_budget(60.0, 100000, [&] { return stops; }, {});
+  Race race(entrants, evidence, total_budget, 1);
+  race.run({0.0, 2000});
+  race.add_seeds({0, 1}, {0.0, 100000}, 3);
+  EXPECT_EQ(race.dropped_seeds(), 0);
+  EXPECT_EQ(evidence.candidates[0].trials.size(), 3U);
+  stops = true;
+  race.add_seeds({0, 1}, {0.0, 100000}, 5);
+  EXPECT_EQ(race.dropped_seeds(), 2);
+  EXPECT_EQ(evidence.candidates[0].trials.size(), 3U);
 }
 
 TEST(GiveAdvice, BadInputIsRefused) {

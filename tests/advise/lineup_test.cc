@@ -70,6 +70,18 @@ TEST_F(LineupTest, CandidatesWithoutASpeedAreLeftOut) {
   EXPECT_NE(none.message().find("earlier/advice.json"), std::string::npos) << none.message();
 }
 
+TEST_F(LineupTest, ABudgetBelowOneBlockOfEachTrainingIsRefused) {
+  std::int64_t blocks = 0;
+  for (std::size_t i = 0; i < 4; ++i) blocks += 3 * entrants_[i].candidate.batch_size();
+  const Status status = Lineup(entrants_, options_, total_budget_).check_steps(0.5);
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  const std::string least = "expected at least " + std::to_string(2 * blocks) + ":";
+  EXPECT_NE(status.message().find(least), std::string::npos) << status.message();
+  AdviceBudget enough(60.0, 2 * blocks, {}, {}), less(60.0, 2 * blocks - 1, {}, {});
+  EXPECT_TRUE(Lineup(entrants_, options_, enough).check_steps(0.5).ok());
+  EXPECT_FALSE(Lineup(entrants_, options_, less).check_steps(0.5).ok());
+}
+
 TEST_F(LineupTest, CandidatesBeyondMemoryAreLeftOut) {
   options_.seeds = 100;
   double bytes = 0.0;

@@ -149,13 +149,22 @@ TEST(RaceSizes, HalveDownToThree) {
 }
 
 TEST(RaceSizes, SmallBudgetsTakeFewCandidates) {
-  EXPECT_EQ(entrants_with_room(24, 1e9, 3), 24U);
-  EXPECT_EQ(entrants_with_room(24, 1000.0, 3), 4U);
-  EXPECT_EQ(entrants_with_room(2, 1000.0, 3), 2U);
-  const std::size_t some = entrants_with_room(24, 3e6, 3);
+  const std::vector<std::int64_t> blocks(24, 512);
+  EXPECT_EQ(entrants_with_room(blocks, 1e9, 3), 24U);
+  EXPECT_EQ(entrants_with_room(blocks, 1000.0, 3), 4U);
+  EXPECT_EQ(entrants_with_room({512, 512}, 1000.0, 3), 2U);
+  const std::size_t some = entrants_with_room(blocks, 3e6, 3);
   EXPECT_GT(some, 4U);
   EXPECT_LT(some, 24U);
-  EXPECT_LE(some, entrants_with_room(24, 3e6, 1));
+  EXPECT_LE(some, entrants_with_room(blocks, 3e6, 1));
+}
+
+TEST(RaceSizes, LargeBlocksTakeMoreRoom) {
+  // Five entrants have two rungs, with 25,000 steps of each training or one block.
+  const std::vector<std::int64_t> small(5, 25000), large{512, 512, 512, 512, 250000};
+  EXPECT_EQ(entrants_with_room(small, 2.0 * 5 * 25000, 1), 5U);
+  EXPECT_EQ(entrants_with_room(large, 2.0 * 5 * 25000, 1), 4U);
+  EXPECT_EQ(entrants_with_room(large, 2.0 * (4 * 25000 + 250000), 1), 5U);
 }
 
 TEST(Speeds, AreFoundByTheKeysTheyDependOn) {

@@ -188,6 +188,22 @@ class Advise(ProgramTest):
         self.fails(6, ["timed/advice.json", "hidden_sizes = 8", "it is 16"], *TASK, *wide, *known)
         self.fails(6, ["env_id = FrozenLake-v1"], "advise", "--env_id", "Acrobot-v1", *known)
 
+    def test_names_the_advice_that_it_replaces(self):
+        first = self.run_program(*TASK, *ANSWERED, "--out", "a")
+        self.assertNotIn("has replaced", first.stderr)
+        created = json.loads(self.read("a", "advice.json"))["created"]
+        second = self.run_program(*TASK, *FEW, "--out", "a")
+        self.assertIn(
+            f"Note: a has replaced the advice of {created} with a budget of 400,000 environment "
+            "steps; --out keeps both",
+            second.stderr,
+        )
+
+    def test_a_budget_without_room_is_refused_with_the_least_one(self):
+        cart = ["advise", "--env_id", "CartPole-v1", "--out", "a"]
+        self.fails(2, ["steps: got 1000", "at least 30720", "4 settings"], *cart, "--steps", "1000")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "a")))
+
     def test_a_hopeless_task_gets_no_advice_and_no_file_of_before(self):
         os.makedirs(os.path.join(self.folder.name, "a"))
         self.write("a/advice.toml", 'env_id = "CartPole-v1"\n')

@@ -60,6 +60,23 @@ TEST_F(Lines, OfWorkWithoutAPauseBeginWithIt) {
   EXPECT_EQ(taken(), "");
 }
 
+TEST_F(Lines, OfPhasesHaveATimeOnceThePhaseHasASpeed) {
+  ShareLine line(false, file(), now());
+  line.show_phase("burning in", 0.0);
+  wait(60);
+  line.show_phase("another critic", 0.1);
+  EXPECT_EQ(taken(), " 10 %  another critic\n");
+  wait(10);
+  line.show_phase("another critic", 0.2);
+  EXPECT_EQ(taken(), " 20 %  another critic, 1:20 left\n");
+  wait(10);
+  line.show_phase("4 x 16", 0.4);
+  EXPECT_EQ(taken(), " 40 %  4 x 16\n");
+  wait(10);
+  line.show_phase("4 x 16", 0.9);
+  EXPECT_EQ(taken(), " 90 %  4 x 16, 0:02 left\n");
+}
+
 TEST_F(Lines, AreNotWrittenIfQuiet) {
   ShareLine line(true, file(), now());
   wait(3600);

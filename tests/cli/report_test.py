@@ -123,6 +123,31 @@ class Report(unittest.TestCase):
             {"match=minibatch_count", "match=minibatch_size"},
         )
 
+    def test_reports_of_a_part_have_folders_of_their_own(self):
+        grid = ["--grid", "env_id=CartPole-v1,Acrobot-v1", "--grid", "learning_rate=1e-3,1e-2"]
+        two = [flag for flag in STUDY if flag not in ("--env_id", "CartPole-v1")]
+        made = self.run_program(
+            *two, *grid, "--num_envs", "8", "--num_steps", "16", "--name", "two"
+        )
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
+        self.assertIn("Store: studies/two.sqlite", made.stdout)
+        for flags, name in (
+            (["--task", "Acrobot-v1"], "two-Acrobot-v1-report"),
+            (["--tuned", "learning_rate"], "two-tuned-learning_rate-report"),
+        ):
+            made = self.run_program("report", "studies/two.sqlite", *flags)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertIn(f"Written: studies/{name}/study.json", made.stdout)
+        with open(self.path("studies/two-report/study.json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["cells"]), 4)
+
+    def test_one_budget_is_advised_for_all_cells(self):
+        shapes = ["--shapes", "8x32,32x32,128x8", "--total_timesteps", "20000", "--plan"]
+        printed = self.run_program("study", "--seeds", "2", *shapes).stdout
+        self.assertEqual(printed.count("choose"), 1, printed)
+        self.assertIn("Note: choose total_timesteps = 20480, which suits all cells.", printed)
+        self.assertNotIn("num_envs =", printed)
+
     def test_a_study_with_runs_left_says_so(self):
         result = self.run_program(
             *STUDY, "--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite"
@@ -230,11 +255,14 @@ class Report(unittest.TestCase):
             file.write("no store" * 1000)
         self.fails(3, "No such file", "none.sqlite")
         self.fails(6, "SQLite database; name the .sqlite file that `broadloom study` wrote", "text")
-        self.fails(6, "'.' is a folder; expected the store of a study", ".")
+        folder = "got the folder '.', expected the store of a study, or runs: broadloom report ./*"
+        self.fails(2, folder, ".")
         self.fails(2, "STORE")
         self.assertEqual(json.loads(self.fails(3, "none", "none", "--json").stdout)["exit_code"], 3)
         self.study("a.sqlite", "--no_report")
         self.fails(2, "to the same study", "a.sqlite", "a.sqlite")
+        stores = "got the folder '.', expected stores of studies: broadloom report ./*.sqlite"
+        self.fails(2, stores, ".")
         self.fails(4, "cannot make the folder 'text/x'", "a.sqlite", "--out", "text/x")
         # An error about reading is one line.
         with open(self.path("a.sqlite"), "rb") as file:
@@ -355,7 +383,10 @@ class Report(unittest.TestCase):
         self.assertEqual(self.run_program("report", runs[0], "--out", "one").returncode, 0)
         refused = self.run_program("report", runs[0], "--tuned", "gamma")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("expected stores of studies, got runs", refused.stderr)
+        self.assertIn("--tuned: got runs, expected stores of studies", refused.stderr)
+        self.fails(2, "--json: got runs", runs[0], "--json")
+        self.study("a.sqlite", "--no_report")
+        self.fails(2, "got runs and 'a.sqlite', the store of a study", runs[0], "a.sqlite")
 
     def test_stores_of_other_studies_do_not_merge(self):
         self.study("a.sqlite", "--no_report")

@@ -50,5 +50,28 @@ TEST(Budget, SuggestsNoSmallerBlockIfAMinibatchIsTheWholeBlock) {
   EXPECT_LE(counts_from(half).size(), 10U);
 }
 
+TEST(Budget, OneBudgetSuitsAllCellsOfAStudy) {
+  std::vector<Config> configs;
+  for (const auto& [envs, steps] : {std::pair("8", "32"), {"32", "32"}, {"128", "8"}}) {
+    configs.push_back(resolve_config({{"env_id", "CartPole-v1"},
+                                      {"num_envs", envs},
+                                      {"num_steps", steps},
+                                      {"total_timesteps", "20000"}})
+                          .take());
+  }
+  EXPECT_EQ(common_budget(configs), 20480);
+  EXPECT_EQ(budget_warning(configs[1], "32x32", false),
+            "Note: 32x32: 20,000 steps give 19 updates; 19,456 of the steps are trained, 2.7 % are "
+            "left out");
+  EXPECT_EQ(budget_warning(configs[1], "32x32", true),
+            budget_warning(configs[1], "32x32", false) + ": choose total_timesteps = 20480");
+  EXPECT_EQ(budget_warning(configs[0], "8x32", true), "");
+  for (Config& config : configs) config.total_timesteps = 20480;
+  EXPECT_EQ(common_budget(configs), 20480);
+  configs[0].total_timesteps = 10240;
+  EXPECT_EQ(common_budget(configs), 0);
+  EXPECT_EQ(common_budget({}), 0);
+}
+
 }  // namespace
 }  // namespace broadloom

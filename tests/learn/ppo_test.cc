@@ -41,6 +41,18 @@ TEST(Ppo, RefusesABlockOfOtherParameters) {
   EXPECT_EQ(scene.learner.params, before);
 }
 
+// After a step to parameters that are not finite, the ratio is none either.
+TEST(Ppo, AdvisesASmallerRateForParametersThatAreNotFinite) {
+  Scene scene(8, 16);
+  scene.learner.params.back() = std::nanf("");
+  scene.learner.params.front() = std::nanf("");
+  const Status status = scene.update({}, 1);
+  EXPECT_EQ(status.kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(status.message().find("loss or gradient is not finite at iteration"), 0U)
+      << status.message();
+  EXPECT_NE(status.message().find("Try a smaller learning_rate"), std::string::npos);
+}
+
 TEST(Ppo, RefusesAnAdvantageThatIsNotFinite) {
   Scene scene(8, 16);
   scene.block.advantages[17] = std::nanf("");

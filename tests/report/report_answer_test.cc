@@ -689,6 +689,68 @@ TEST_F(Answers, AllSetsTogetherMayShowWhatNoneShowsAlone) {
   EXPECT_LE(words_of(r.answer), 30U);
 }
 
+// Two tasks, two rates and two variants of three keys.
+StudyPlan variants_plan() {
+  return plan_text(
+      "seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\nnum_envs = 8\nnum_steps = 16\n"
+      "[grid]\nenv_id = ['CartPole-v1', 'FrozenLake-v1']\nlearning_rate = [1e-3, 1e-2]\n"
+      "[[variants]]\nname = 'adam'\nadam_eps = 1e-5\n"
+      "[[variants]]\nname = 'big'\nadam_eps = 1e-2\nmax_grad_norm = 0.0\n");
+}
+
+TEST_F(Answers, VariantsKeepTheirNamesOnSeveralTasks) {
+  plant(variants_plan(), "s", [](int cell, int seed) { return around(100.0 * (cell % 2), seed); });
+  const StudyReport r = report({"s"});
+  std::vector<std::string> names;
+  for (const ReportArm& arm : r.arms) names.push_back(arm.name);
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "8x16 learning_rate=0.001 adam", "8x16 learning_rate=0.001 big",
+                       "8x16 learning_rate=0.01 adam", "8x16 learning_rate=0.01 big"}));
+  EXPECT_EQ(r.arms[1].settings,
+            (Overrides{{"adam_eps", "0.01"}, {"learning_rate", "0.001"}, {"max_grad_norm", "0"}}));
+  // The value on a line of settings does not repeat what all have.
+  const std::string table = "settings at learning_rate=0.001 on CartPole-v1";
+  EXPECT_EQ(call_of(r, table, "big"), "leads");
+  EXPECT_EQ(call_of(r, table, "adam"), "lower");
+  EXPECT_EQ(call_of(r, "learning_rate at big on CartPole-v1", "learning_rate=0.01"),
+            "no difference found");
+  const std::string calls = "Neighbours that differ in one key alone, over all such pairs";
+  using Row = std::vector<std::string>;
+  EXPECT_EQ(row_of(r, calls, "big"), (Row{"4", "4", "0.1"}));
+  EXPECT_EQ(row_of(r, calls, "adam"), (Row{"0", "4", "0.1"}));
+}
+
+TEST_F(Answers, NotesNameArmsAsTablesDo) {
+  plant(variants_plan(), "s", [](int, int seed) { return around(100.0, seed); });
+  change("s", "UPDATE cells SET note = 'not exact' WHERE id = 2");
+  notes(report({"s"}), "8x16 learning_rate=0.001 big on CartPole-v1: not exact");
+}
+
+// As in a report on all tasks: the task is no part of an arm.
+TEST_F(Answers, AReportOnOneOfSeveralTasksNamesTheSameArms) {
+  plant(variants_plan(), "s", [](int, int seed) { return around(100.0, seed); });
+  StudyReportOptions options{2000, 300, 1, 1};
+  options.task = "FrozenLake-v1";
+  const StudyReport r = make_study_report({path("s")}, options).take();
+  ASSERT_EQ(r.arms.size(), 4U);
+  EXPECT_EQ(r.arms[3].name, "8x16 learning_rate=0.01 big");
+}
+
+TEST_F(Answers, TrainingReturnsOfFullEpisodesLeaveNothingOut) {
+  const StudyPlan plan = plan_text(
+      "seeds = 6\npoints = 4\n[base]\nenv_id = 'Pendulum-v1'\ntotal_timesteps = 8192\n"
+      "num_steps = 64\n[grid]\nnum_envs = [8, 16]\n");
+  const auto score = [](int cell, int seed) { return around(100.0 * cell, seed); };
+  plant(plan, "s", score);
+  notes(report({"s"}), "leave out episodes");  // lengths are not known
+  change("s", "INSERT INTO metrics SELECT run_id, 'episodic_length', point, 200 FROM points");
+  notes(report({"s"}), "leave out episodes", false);
+  change("s",
+         "UPDATE metrics SET value = 199.5 WHERE key = 'episodic_length' AND run_id = 3 AND "
+         "point = 2");
+  notes(report({"s"}), "leave out episodes");
+}
+
 TEST_F(Answers, KeysThatVaryOnlyTogetherAreOneThing) {
   plant(plan_text("seeds = 6\npoints = 4\n[base]\ntotal_timesteps = 102400\n"
                   "[[variants]]\nname = 'quick'\nlearning_rate = 1e-3\nent_coef = 0.1\n"

@@ -396,6 +396,22 @@ class ContentTest(unittest.TestCase):
         notes = "[...document.querySelectorAll('.notes li')].map((l) => l.textContent)"
         self.assertEqual(BROWSER.evaluate(notes), data["notes"])
 
+    def test_the_ranking_says_what_a_verdict_needs(self):
+        for tuned in ([], ["learning_rate"]):
+            with self.subTest(tuned=tuned):
+                self.assertEqual(open_page("ladder", fixture.ladder() | {"tuned": tuned}), [])
+                caption = BROWSER.evaluate(
+                    "[...document.querySelectorAll('figcaption')].map((c) => c.textContent)"
+                    ".find((text) => text.includes('leads: no other arm'))"
+                )
+                self.assertIn(
+                    "A verdict needs the interval of P to leave out a half, a permutation p of at "
+                    "most 5 %",
+                    caption,
+                )
+                self.assertEqual("no choice of tuned keys" in caption, bool(tuned))
+                self.assertNotIn("P alone", caption)
+
     def test_lines_say_how_each_value_stands_and_what_else_differs(self):
         data = fixture.doubled()
         ahead = {"value": 40, "low": 35, "high": 45, "count": 20}

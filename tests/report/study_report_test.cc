@@ -78,6 +78,19 @@ TEST_F(MakeReport, CellsHaveTheScoresOfTheirRuns) {
   EXPECT_NEAR(r.arms[1].normalised->training->iqm.value, (120 - 22.33) / (500 - 22.33), 1e-4);
 }
 
+// low + (high - low) * 50 / 50 is below high for these numbers.
+TEST_F(MakeReport, NoRunIsAboveTheLastThreshold) {
+  plant(ladder_plan(2), "s", [](int cell, int) { return cell == 0 ? -57.3 : -200.0; });
+  change("s", "DELETE FROM evaluations");
+  const StudyReport r = report({"s"});
+  const PerformanceProfile& profile = r.cells[0].profile;
+  ASSERT_LT(-200.0 + (-57.3 + 200.0) * 50 / 50, -57.3);
+  EXPECT_EQ(profile.thresholds.back(), -57.3);
+  EXPECT_EQ(profile.shares.back().value, 0.0);
+  EXPECT_GT(r.arms[0].normalised->profile.thresholds.size(), 1U);
+  EXPECT_EQ(r.arms[0].normalised->profile.shares.back().value, 0.0);
+}
+
 TEST_F(MakeReport, ComparisonsEqualTheStatistics) {
   const StudyPlan plan = ladder_plan(5);
   const auto score = [](int cell, int seed) { return around(2.0 * cell, seed); };

@@ -59,6 +59,13 @@ TEST_F(TunedReport, MergesTheValuesOfAnArm) {
   ASSERT_EQ(r.arms.size(), 2U);
   EXPECT_EQ(r.comparisons.at(1).result, 1);
   EXPECT_TRUE(mentions(r.notes, "edge")) << r.notes.size();
+  EXPECT_TRUE(mentions(r.notes, "learning_rate is chosen for each arm"));
+  plant(plan_text("seeds = 4\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\n"
+                  "list = ['4x16', '16x4']\n[grid]\nlearning_rate = [1e-3, 1e-2]\n"
+                  "gamma = [0.9, 0.99]\n"),
+        "two", [](int cell, int seed) { return 10.0 * cell + seed; });
+  EXPECT_TRUE(mentions(tuned("two", {"learning_rate", "gamma"}).take().notes,
+                       "learning_rate and gamma are chosen for each arm"));
   EXPECT_TRUE(mentions(r.notes, "may lie beyond: 16x4 (learning_rate 0.01)."));
   EXPECT_NE(r.answer.find("higher with N = 4"), std::string::npos) << r.answer;
 }
@@ -89,6 +96,9 @@ TEST_F(TunedReport, MakesNoCallThatHangsOnTheChoice) {
   EXPECT_EQ(found->result, 0);
   EXPECT_TRUE(found->hangs_on_choice);
   EXPECT_TRUE(mentions(r.notes, "Not called"));
+  EXPECT_EQ(r.answer,
+            "On CartPole-v1 at B = 64, arms with other N differ beyond chance, but another "
+            "learning_rate that is as good would change the call.");
 }
 
 // Evaluations choose and do not tell the rates apart; training returns of the rates are far apart.

@@ -397,9 +397,12 @@ function resultsSection(parent, study) {
                 : "the last evaluations"} with 95 % intervals over runs, highest first.` +
         (best && table.rows.length > 1
              ? ` ${best} leads: no other arm is told to beat it; it is called best only where ` +
-                 `every other one is lower. The verdict goes by P alone, how likely one of its ` +
-                 `runs is better than a run of that arm ("no difference found": the interval ` +
-                 `holds a half; "not called": the runs are too few). How far the arm is below ` +
+                 `every other one is lower. P is how likely one of its runs is better than a ` +
+                 `run of that arm. A verdict needs the interval of P to leave out a half, a ` +
+                 `permutation p of at most 5 %${
+                     (study.data.tuned || []).length
+                         ? ", and no choice of tuned keys, as good as theirs, that changes it"
+                         : ""}; "not called": the runs are too few. How far the arm is below ` +
                  `may be less sure than that, or surer, where single runs fail. ≠: gradient ` +
                  `steps differ from those of the leader.`
              : "");
