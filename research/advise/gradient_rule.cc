@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-// Of the budget.
+// Shares of the budget.
 constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;
 constexpr double kRaceShare = 1.0 - kProbeShare - kProbeLaboratoryShare;
 constexpr std::int64_t kProbeSteps = 20000;
