@@ -277,8 +277,8 @@ def main():
     write(results / "doubled_together.csv", ["score", "seeds", "beside", "share ahead", "p"],
           beside_doubled)  # fmt: skip
     write(results / "doubled_arms.csv", [
-        "task", "seeds", "area", "area low", "area high", "best rate", "last", "P(best fixed better)",
-        "P low", "P high", "is",
+        "task", "seeds", "area", "area low", "area high", "best rate", "last",
+        "P(best fixed better)", "P low", "P high", "is",
     ], list(doubled_arms(kept, doubled, rng)) if doubled else [])  # fmt: skip
     write_verdicts(
         results / "verdicts.csv",
