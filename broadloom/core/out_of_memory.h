@@ -5,7 +5,6 @@ namespace broadloom {
 
 inline constexpr char kOutOfMemory[] =
     "out of memory; end other programs, raise the limit (ulimit -v), use fewer --threads, --jobs "
-    "or "
-    "environments";
+    "or environments";
 
 }  // namespace broadloom

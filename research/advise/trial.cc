@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <exception>
+#include <new>
 
+#include "broadloom/core/out_of_memory.h"
 #include "broadloom/evaluate/evaluator.h"
 
 namespace broadloom {
@@ -29,9 +31,11 @@ Trial::Trial(const Config& config, std::uint64_t seed, int eval_episodes)
 std::int64_t Trial::go_on_to(std::int64_t steps, const std::function<bool()>& should_stop) {
   const std::int64_t before = global_step();
   Status status;
-  // An exception of a dependency, or lack of memory, ends only this trial.
+  // Lack of memory, or an exception of a dependency, ends only this trial.
   try {
     status = train(steps, should_stop);
+  } catch (const std::bad_alloc&) {
+    status = {ErrorKind::kIo, kOutOfMemory};
   } catch (const std::exception& error) {
     status = {ErrorKind::kIo, fmt::format("it ended with: {}", error.what())};
   }
