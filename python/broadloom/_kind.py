@@ -1,9 +1,7 @@
 """One kind of environments: its spec, and how to make them."""
 
 import contextlib
-import functools
 import hashlib
-import os
 import threading
 import weakref
 
@@ -42,23 +40,6 @@ MASKED_KEYS = (*KNOWN_KEYS, ("observation", "critic"))
 MEMBERS = ("num_envs", "single_observation_space", "single_action_space", "reset", "step", "close")
 
 
-def in_its_folder(method):
-    """A method that calls the probe in the folder that it chose; the process keeps its own, as in
-    calls of the extension (python/src/folder.h)."""
-
-    @functools.wraps(method)
-    def call(kind, *arguments, **keys):
-        before = os.getcwd()
-        os.chdir(kind.folder or before)
-        try:
-            return method(kind, *arguments, **keys)
-        finally:
-            kind.folder = None if kind.probe is None else os.getcwd()
-            os.chdir(before)
-
-    return call
-
-
 class Kind:
     """Facts about one kind of environments, and a function that makes them.
 
@@ -73,9 +54,6 @@ class Kind:
     truncates_at_limit: they truncate episodes at their time limit, and nowhere else.
     masked_reset_gives_subset: a reset with a mask returns the rows of those environments alone."""
 
-    probe = folder = None
-
-    @in_its_folder
     def __init__(
         self,
         env_id,
@@ -271,7 +249,6 @@ class Kind:
             spaces.joined([known[key] for key in critic], "critic observation") if critic else None,
         )
 
-    @in_its_folder
     def examine(self):
         """Plays the probe once, to learn how such environments behave, and closes it. Traced ones
         are functions, which behave alike and take long to compile."""
@@ -293,7 +270,6 @@ class Kind:
             finally:
                 self.close_probe()
 
-    @in_its_folder
     def engine(self):
         """The engine of environments made now: a model's file may have changed."""
         if self.spec["engine"]:

@@ -26,7 +26,6 @@
 #include "broadloom/env/vec_env.h"
 #include "buffer.h"
 #include "errors.h"
-#include "folder.h"
 #include "spec.h"
 #include "xla.h"
 
@@ -125,7 +124,7 @@ class PythonEnvs final : public VecEnv,
   // Closes the environments. Python may never free their files, processes and windows.
   ~PythonEnvs() override {
     if (simulator_ == nullptr || !Py_IsInitialized()) return;
-    const EnvironmentCall call(folder_);
+    const nb::gil_scoped_acquire gil;
     try {
       simulator().attr("close")();
     } catch (nb::python_error& error) {
@@ -171,7 +170,7 @@ class PythonEnvs final : public VecEnv,
   }
 
   Status step(int, int, const StepRows& rows) override {
-    const EnvironmentCall call(folder_);
+    const nb::gil_scoped_acquire gil;
     try {
       give_actions(rows.actions);
       take(nb::cast<nb::tuple>(simulator().attr("step")()), rows);
@@ -185,7 +184,7 @@ class PythonEnvs final : public VecEnv,
 
   bool can_play() const override { return plays_blocks_; }
   Status play(int num_steps, const Ask& ask) override {
-    const EnvironmentCall call(folder_);
+    const nb::gil_scoped_acquire gil;
     Turns turns(*this, num_steps, ask);
     const XlaTicket ticket(turns);
     try {
@@ -228,7 +227,7 @@ class PythonEnvs final : public VecEnv,
   }
   Status capture() override {
     if (!saves_state_) return {};
-    const EnvironmentCall call(folder_);
+    const nb::gil_scoped_acquire gil;
     try {
       const nb::list arrays = nb::cast<nb::list>(simulator().attr("state")());
       for (std::size_t i = 0; i < state_.size(); ++i) {
@@ -246,7 +245,7 @@ class PythonEnvs final : public VecEnv,
   }
   Status state_restored() override {
     if (!saves_state_) return {};
-    const EnvironmentCall call(folder_);
+    const nb::gil_scoped_acquire gil;
     try {
       nb::list arrays;
       for (const SavedArray& array : state_)
@@ -291,8 +290,7 @@ class PythonEnvs final : public VecEnv,
           "which only environments of Broadloom can do; leave it out",
           spec.id));
     }
-    std::string folder;
-    const EnvironmentCall call(folder);
+    const nb::gil_scoped_acquire gil;
     try {
       nb::dict request;
       request["num_envs"] = options.num_envs;
@@ -304,7 +302,6 @@ class PythonEnvs final : public VecEnv,
       request["only_described"] = options.only_described;
       auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(request), factory);
       if (!options.only_described) envs->read_reset();
-      envs->folder_ = call.folder();
       return std::unique_ptr<VecEnv>(std::move(envs));
     } catch (nb::python_error& error) {
       return keep_exception(error, "making environments of " + spec.id);
@@ -319,7 +316,7 @@ class PythonEnvs final : public VecEnv,
 
   // method: of the simulator, which begins new episodes everywhere.
   Status reset(const char* method, std::uint64_t argument) {
-    const EnvironmentCall call(folder_);
+    const nb::gil_scoped_acquire gil;
     try {
       simulator().attr(method)(argument);
       read_reset();
@@ -569,7 +566,6 @@ class PythonEnvs final : public VecEnv,
   bool truncates_at_limit_ = false;  // and nowhere else
   std::size_t item_size_ = 0;        // bytes of a number in Python's array
   std::size_t numbers_ = 0;          // numbers of an observation in Python's array
-  std::string folder_;               // which they chose; "": the process's
   std::vector<std::byte> current_, critic_;
   std::vector<SavedArray> state_;
   std::vector<std::uint8_t> masks_;  // [N, M] of current_, or empty
@@ -607,8 +603,7 @@ void register_opener(const std::string& name, const nb::object& opener) {
   const Status status =
       register_namespace(name, [name, shared](const std::string& id) -> Result<EnvEntry> {
         BROADLOOM_TRY(check_namespace_allowed(name));
-        std::string folder;
-        const EnvironmentCall call(folder);
+        const nb::gil_scoped_acquire gil;
         try {
           const nb::tuple opened = nb::cast<nb::tuple>(shared->get()(id));
           return entry_from(nb::cast<nb::dict>(opened[0]), opened[1]);
