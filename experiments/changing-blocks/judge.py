@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Keeps the runs of all panels and judges the predictions: judge.py STORES RESULTS
 
+`together` is the plan's test over several tasks (it calls it the test of halves.py).
+
 Rates are chosen and scored by the surface's rule, which is the product's (docs/statistics.md,
 "Tuned settings").
 """
@@ -264,11 +266,12 @@ def main():
         ["score", "seeds", "panel", "schedule", "tasks", "share ahead of best fixed", "p", "leads"],
         both,
     )
+    made = read(stores / "kl.csv") or read(results / "doubled.csv")
     doubled = common(
         [
             {**run, "panel": "one", "rate": float(run["rate"]), "seed": int(run["seed"]),
              "area": float(run["area"]), "last": float(run["last"])}
-            for run in read(stores / "kl.csv")
+            for run in made
         ]
     )  # fmt: skip
     columns = ["task", "block", "rate", "seed", "area", "last", "gradient steps", "doubled at"]

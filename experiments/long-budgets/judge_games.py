@@ -118,7 +118,7 @@ def pair_rows(arms, rng):
     """Each comparison of each budget; the changing block at the last one alone, if it was made."""
     for (game, metric, budget), same in arms.items():
         last = budget == LAST and CHANGING in same
-        for base, other in [(SMALL, LARGE)] + [(BEST, CHANGING)] * last:
+        for base, other in [(SMALL, LARGE)] + [(BEST, CHANGING), (SMALL, CHANGING)] * last:
             one, two = same[base], same[other]
             gained = gain(one, two)
             *chances, result = call(one, two, rng)
@@ -134,20 +134,19 @@ def verdicts(pairs, arms, crossings):
     games = sorted({key[0] for key in arms})
     seeds = min(len(same[SMALL].scores) for same in arms.values())
 
-    def called(budget, other, word):
-        return sum(
-            (row[1], row[2], row[4], row[-1]) == ("half", budget, other, word) for row in pairs
-        )
+    def called(budget, base, other, word):
+        wanted = ["half", budget, base, other, word]
+        return sum([*row[1:5], row[-1]] == wanted for row in pairs)
 
     def rate_above():
         last = [arms[game, "half", LAST] for game in games]
         return sum(same[SMALL].best_label > same[LARGE].best_label for same in last)
 
     has_changing = all(CHANGING in same for same in arms.values())
-    early = called(FIRST, LARGE, "lower")
-    late = called(LAST, LARGE, "better")
+    early = called(FIRST, SMALL, LARGE, "lower")
+    late = called(LAST, SMALL, LARGE, "better")
     crossed = sum(order_of(crossings[game, "half"][0]) <= LAST for game in games)
-    gained, lost = called(LAST, CHANGING, "better"), called(LAST, CHANGING, "lower")
+    gained, lost = called(LAST, BEST, CHANGING, "better"), called(LAST, BEST, CHANGING, "lower")
     judged = [
         (9, "at .5 M: games on which large is lower", early, early < len(games)),
         (10, "at 10 M: games on which large is better", late, late == 0),
