@@ -174,9 +174,10 @@ int exit_code_of(const AdviceResult& result) {
 std::string earlier_advice(const std::string& folder) {
   std::ifstream file(folder + "/advice.json");
   const Json json = Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
-  if (!json.is_object()) return "";
+  const std::string created = json["created"].text();
+  if (json["kind"].text() != "advice" || created.empty()) return "";
   const auto steps = json["budget_steps"].integer<std::int64_t>();
-  return fmt::format("the advice of {} with a budget of {}", json["created"].text(),
+  return fmt::format("the advice of {} with a budget of {}", created,
                      steps > 0 ? with_commas(steps) + " environment steps"
                                : fmt::format("{:g} s", json["budget_seconds"].real()));
 }

@@ -54,10 +54,12 @@ class Lane {
     for (int t = 0; t < num_steps && status_.ok(); ++t) {
       if (on_share && t % kApart == 0) on_share(static_cast<double>(t) / num_steps);
       float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
-      if (masks_.width() > 0) draw_valid(actions);
-      status_ = step_simulator(env_, begin_, end_,
-                               {actions, observations_.rows(), rewards_.data(), terminated_.data(),
-                                truncated_.data(), final_observations_.rows()});
+      status_ = with_simulator_errors([&] {
+        if (masks_.width() > 0) draw_valid(actions);
+        return step_simulator(env_, begin_, end_,
+                              {actions, observations_.rows(), rewards_.data(), terminated_.data(),
+                               truncated_.data(), final_observations_.rows()});
+      });
       count_episodes();
     }
   }

@@ -48,7 +48,7 @@ std::vector<MemoryLimit> memory_limits(const MemoryReadings& readings) {
     limits.push_back({static_cast<std::size_t>(bytes), owner, is_shared});
   };
   add(readings.machine, "this machine has", true);
-  add(readings.group, "the control group (memory.max) allows", true);
+  add(readings.group, "the control group allows", true);
   add(readings.address_space, "ulimit -v allows", false);
   add(readings.data, "ulimit -d allows", false);
   std::stable_sort(limits.begin(), limits.end(),

@@ -20,7 +20,7 @@ struct MemoryLimit {
 // Readings of the system, in bytes; 0 or infinite: no limit, or unknown.
 struct MemoryReadings {
   double machine = 0.0;
-  double group = 0.0;          // of the control groups: memory.max
+  double group = 0.0;          // of the control groups
   double address_space = 0.0;  // ulimit -v
   double data = 0.0;           // ulimit -d
 };

@@ -9,24 +9,10 @@
 #include <cstring>
 #include <new>
 
+#include "broadloom/core/errno_advice.h"
+
 namespace broadloom {
 namespace {
-
-const char* advice_on_errno(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return "; free some space";
-    case EFBIG:
-      return "; raise the limit of file sizes (ulimit -f), or free some space";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return "; choose another place, or ask the owner for permission";
-    default:
-      return "";
-  }
-}
 
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";

@@ -83,10 +83,12 @@ class RankedBackend final : public HostBackend {
 
   Status copy_first_rank_state(Trainer& trainer) override {
     BROADLOOM_TRY(ranks().agree(trainer.capture()));
-    for (const auto& tensors :
-         {trainer.state(), trainer.report_state(), trainer.instrument_state()}) {
-      for (const TensorRef& tensor : tensors) exchange().add(tensor.data, tensor.bytes(), 0);
+    std::vector<TensorRef> tensors;
+    BROADLOOM_TRY(ranks().agree(with_simulator_errors([&] { tensors = trainer.state(); })));
+    for (const auto& more : {trainer.report_state(), trainer.instrument_state()}) {
+      tensors.insert(tensors.end(), more.begin(), more.end());
     }
+    for (const TensorRef& tensor : tensors) exchange().add(tensor.data, tensor.bytes(), 0);
     exchange().finish();
     BROADLOOM_TRY(ranks().status());
     return ranks().agree(ranks().is_first() ? Status() : trainer.state_restored());

@@ -6,6 +6,7 @@
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/episode_waves.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/lanes.h"
 #include "broadloom/rollout/observations.h"
@@ -32,8 +33,12 @@ Result<std::vector<Fingerprint>> first_starts(const std::string& env_id,
   if (spec.observation.kind == SpaceKind::kDiscrete) return starts;
   Observations rows(observation_type(spec.observation), static_cast<std::size_t>(made.num_envs));
   for (int first = 0; first < options.num_envs; first += made.num_envs) {
-    if (first > 0) BROADLOOM_TRY(episode_waves(*envs.value())->begin_wave(first));
-    envs.value()->observe(0, made.num_envs, rows.rows());
+    if (first > 0) {
+      BROADLOOM_TRY(call_simulator(
+          spec.id, "begin_wave", [&] { return episode_waves(*envs.value())->begin_wave(first); }));
+    }
+    BROADLOOM_TRY(with_simulator_errors(
+        [&] { observe_simulator(*envs.value(), 0, made.num_envs, rows.rows()); }));
     for (int n = first; n < std::min(first + made.num_envs, options.num_envs); ++n) {
       starts.push_back({hash64(rows.row_bytes(static_cast<std::size_t>(n - first))), n});
     }

@@ -11,6 +11,8 @@
 #include <limits>
 #include <utility>
 
+#include "broadloom/core/errno_advice.h"
+
 namespace broadloom {
 namespace {
 
@@ -22,6 +24,13 @@ constexpr const char* kGoOn =
 // Exceeding a file size limit, or some quotas, appears as a plain write error.
 bool no_room(int extended_code) {
   return extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_WRITE;
+}
+
+// The system's error of a failed write. SQLite has its own code for a full disk, and may have lost
+// other errors: of these we take a file size limit, whose advice names a full disk, too.
+int write_error(int extended_code, int error) {
+  if (extended_code == SQLITE_FULL) return ENOSPC;
+  return error == 0 ? EFBIG : error;
 }
 
 constexpr const char* kReadable = "name the .sqlite file that `broadloom study` wrote";
@@ -40,8 +49,10 @@ std::string error_text(sqlite3* connection) {
 std::string advice(sqlite3* connection, Access access) {
   const int code = sqlite3_errcode(connection) & 0xff;
   const int error = sqlite3_system_errno(connection);
-  if (no_room(sqlite3_extended_errcode(connection))) {
-    return std::string("; free some space") + kGoOn;
+  const int extended = sqlite3_extended_errcode(connection);
+  if (no_room(extended)) {
+    const std::string words = advice_on_errno(write_error(extended, error));
+    return words.empty() ? "" : words + kGoOn;
   }
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
     return std::string("; another program holds its lock: end that program") +

@@ -199,6 +199,14 @@ class Advise(ProgramTest):
             second.stderr,
         )
 
+    def test_replaces_what_is_no_advice_without_naming_it(self):
+        os.makedirs(os.path.join(self.folder.name, "a"))
+        for earlier in ({"format": 1, "kind": "x"}, {"format": 1, "kind": "advice"}, []):
+            self.write("a/advice.json", json.dumps(earlier))
+            result = self.run_program(*TASK, *FEW, "--seeds", "1", "--out", "a")
+            self.assertIn(result.returncode, (0, 22), result.stderr)
+            self.assertNotIn("has replaced", result.stderr)
+
     def test_a_budget_without_room_is_refused_with_the_least_one(self):
         cart = ["advise", "--env_id", "CartPole-v1", "--out", "a"]
         self.fails(2, ["steps: got 1000", "at least 30720", "4 settings"], *cart, "--steps", "1000")

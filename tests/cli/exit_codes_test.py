@@ -93,6 +93,19 @@ class ExitCodes(ProgramTest):
             [name for name in os.listdir(self.folder.name) if name.startswith(".")], []
         )
 
+    def test_a_store_that_the_limit_forbids(self):
+        study = ["study", "--seeds", "2", "--no_report", "--quiet", *SMALL]
+        for kilobytes in (4, 20, 40):
+            store = f"s{kilobytes}.sqlite"
+            result = self.limited(kilobytes << 10, *study, "--out", store, resource="RLIMIT_FSIZE")
+            self.assertEqual(result.returncode, 4, result.stderr)
+            self.assertIn(
+                "; raise the limit of file sizes (ulimit -f), or free some space; then run the "
+                "same command again",
+                result.stderr,
+            )
+            self.assertIn(store, result.stderr)
+
     def test_help_names_every_code(self):
         text = re.search(
             r"\nExit codes: (.*?)\n(?! )", self.run_program("--help").stdout, re.DOTALL

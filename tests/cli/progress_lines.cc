@@ -1,4 +1,6 @@
-// Lines of progress by a clock that the test moves.
+// Lines of progress by a clock that the test moves, and environments that fail while they are
+// timed.
+#include "cli/env_bench.h"
 #include "cli/progress.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +9,9 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
+
+#include "tests/env/simulators.h"
 
 namespace broadloom::cli {
 namespace {
@@ -83,6 +88,29 @@ TEST_F(Lines, AreNotWrittenIfQuiet) {
   line.show_episodes(0, 10);
   line.show_rest("work", 0.5);
   EXPECT_EQ(taken(), "");
+}
+
+// An exception that leaves a thread would end the program.
+TEST(EnvBench, NamesASimulatorThatThrowsInAnyThread) {
+  for (const bool whole : {false, true}) {
+    const std::string id = whole ? "TimedWhole-v0" : "Timed-v0";
+    const auto wrap = [=](auto inner) {
+      return std::make_unique<ThrowingElsewhere>(std::move(inner), id, "valid_actions", 9, whole);
+    };
+    register_simulator(id, wrap, true);
+    for (const int threads : {1, 3}) {
+      BenchOptions options;
+      options.num_envs = 12;
+      options.num_steps = 3;
+      options.threads = threads;
+      EXPECT_TRUE(bench_env(id, {}, options).ok());
+      options.num_steps = 40;
+      const Status failed = bench_env(id, {}, options).status();
+      EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+      EXPECT_EQ(failed.message(),
+                "valid_actions() of " + id + " threw an exception, expected none: socket closed");
+    }
+  }
 }
 
 }  // namespace

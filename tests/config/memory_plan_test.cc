@@ -161,7 +161,7 @@ TEST(CheckMemory, NamesTheLimitThatIsTooSmall) {
   EXPECT_EQ(message({.machine = 8e9, .address_space = 5e8}),
             "this run takes 700.0 MB (700.0 MB of it the rollout block of num_envs * num_steps "
             "transitions), but ulimit -v allows 500.0 MB; make num_envs or num_steps smaller");
-  EXPECT_NE(message({.machine = 8e9, .group = 6e8}).find("the control group (memory.max) allows"),
+  EXPECT_NE(message({.machine = 8e9, .group = 6e8}).find("but the control group allows 600.0 MB"),
             std::string::npos);
   EXPECT_NE(message({.machine = 3e8}).find("but this machine has 300.0 MB"), std::string::npos);
 }

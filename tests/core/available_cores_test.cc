@@ -95,7 +95,7 @@ TEST(MemoryLimits, AreThoseThatAreSetTheSmallestFirst) {
   EXPECT_EQ(memory_limits({.machine = 64e9, .group = HUGE_VAL, .data = 2e9})[0].text(),
             "ulimit -d allows 2.0 GB");
   EXPECT_EQ(memory_limits({.machine = 64e9, .group = 4e9})[0].text(),
-            "the control group (memory.max) allows 4.0 GB");
+            "the control group allows 4.0 GB");
 }
 
 TEST(AvailableCores, AreThoseThatThisProcessMayRunOn) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/tasks/registry.h"
@@ -31,6 +33,9 @@ class Simulator : public ForwardingVecEnv, public EnvMaker {
   const EnvSpec& spec() const override { return spec_; }
   VecEnvTraits traits() const override { return traits_; }
   std::unique_ptr<VecEnv> another(const VecEnvOptions&) const override { return nullptr; }
+
+ protected:
+  void mask_actions() { spec_.action.masked = true; }
 
  private:
   EnvSpec spec_;
@@ -176,14 +181,18 @@ class Throwing final : public Simulator {
   bool throws_;
 };
 
-// Fails in one of the functions that return no Status, from its n-th call on.
-class ThrowingElsewhere final : public Simulator {
+// Fails in one of the functions that return no Status, from its n-th call on. With "valid_actions"
+// its two actions have masks.
+class ThrowingElsewhere final : public Simulator, public ActionMasks {
  public:
   ThrowingElsewhere(std::unique_ptr<VecEnv> inner, const std::string& id, std::string function,
                     int calls, bool whole)
       : Simulator(std::move(inner), id, {.whole_batch = whole}),
         function_(std::move(function)),
-        left_(calls) {}
+        left_(calls) {
+    if (function_ == "valid_actions") mask_actions();
+  }
+  void throw_from_now_on() { left_ = 0; }
   void observe(int begin, int end, ObservationRows rows) const override {
     may_throw("observe");
     inner().observe(begin, end, rows);
@@ -195,6 +204,10 @@ class ThrowingElsewhere final : public Simulator {
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
     may_throw("another");
     return make_another(inner(), options);
+  }
+  void valid_actions(int begin, int end, std::uint8_t* flags) const override {
+    may_throw("valid_actions");
+    std::fill_n(flags, 2 * (end - begin), std::uint8_t{1});
   }
 
  private:
@@ -315,9 +328,10 @@ class NotFinite final : public Simulator {
 
 // Registers CartPole-v1 wrapped by `wrap`.
 template <class Wrap>
-void register_simulator(const std::string& id, Wrap wrap) {
+void register_simulator(const std::string& id, Wrap wrap, bool masked = false) {
   EnvSpec spec = env_spec("CartPole-v1", {}).take();
   spec.id = id;
+  spec.action.masked = masked;
   const Status status = register_environment(simulator_entry(
       spec, [wrap](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
         Result<std::unique_ptr<VecEnv>> inner = make_vec_env("CartPole-v1", {}, options);

@@ -355,6 +355,24 @@ TEST(RanksOfARun, HaveTheBitsOfOneWithSimulatorsThatSerialise) {
   world.run([&](Ranks& ranks) { EXPECT_TRUE(state_of(ranks) == expected); });
 }
 
+TEST(RanksOfARun, NameASimulatorThatThrowsWhileItsStateIsCopied) {
+  const Config config = config_of({});
+  ThreadWorld world(2);
+  world.run([&](Ranks& ranks) {
+    auto envs = std::make_unique<ThrowingElsewhere>(envs_of(config), "CartPole-v1", "append_state",
+                                                    1'000'000, false);
+    ThrowingElsewhere& thrower = *envs;
+    const std::unique_ptr<Trainer> trainer =
+        Trainer::create(config, 1, std::move(envs), ranks).take();
+    EXPECT_TRUE(trainer->copy_first_rank_state().ok());
+    if (ranks.is_first()) thrower.throw_from_now_on();
+    const Status failed = trainer->copy_first_rank_state();
+    EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+    EXPECT_EQ(failed.message(),
+              "append_state() of CartPole-v1 threw an exception, expected none: socket closed");
+  });
+}
+
 TEST(RanksOfARun, DoNotSaveWhatTheyDoNotHave) {
   const Config config = config_of({{"checkpoint_interval", "3"}});
   ThreadWorld world(2);

@@ -9,7 +9,9 @@
 #include <new>
 #include <string>
 
+#include "broadloom/core/memory_limits.h"
 #include "broadloom/instruments/registry.h"
+#include "broadloom/setup/machine.h"
 #include "broadloom/setup/memory_plan.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
@@ -311,10 +313,15 @@ TEST(Allocation, MoreThanTheMachineHasIsRefusedBeforeTheStart) {
                                                 {"total_timesteps", "2000000000"},
                                                 {"num_minibatches", "1048576"}});
   ASSERT_TRUE(config.ok()) << config.status().message();
-  if (available_memory() > 45e9) GTEST_SKIP() << "this machine has room for it";
-  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
-  ASSERT_FALSE(trainer.ok());
-  EXPECT_NE(trainer.status().message().find("num_envs"), std::string::npos);
+  const Result<MemoryPlan> plan = plan_memory(config.value(), 1);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_GT(plan.value().total(), 40e9);
+  const Status refused =
+      check_memory(config.value(), plan.value(), 1, memory_limits({.machine = 16e9}));
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  for (const char* words : {"but this machine has 16.0 GB; make ", "num_envs"}) {
+    EXPECT_NE(refused.message().find(words), std::string::npos) << refused.message();
+  }
 }
 
 TEST(Allocation, NoneInAnIterationAfterTheFirst) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/episode_waves.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
@@ -30,6 +31,8 @@
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "research/audit/first_starts.h"
+#include "research/audit/run_audit.h"
 #include "research/lab/frozen.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"
@@ -281,13 +284,15 @@ TEST_F(Runs, ExceptionsAndErrorsWithoutWordsNameTheirSimulator) {
 
 TEST_F(Runs, ExceptionsOfEveryFunctionNameTheirSimulator) {
   const std::pair<const char*, int> cases[] = {
-      {"observe", 0}, {"observe", 7}, {"append_state", 0}, {"append_state", 3}, {"another", 0}};
+      {"observe", 0}, {"observe", 7},       {"append_state", 0}, {"append_state", 3},
+      {"another", 0}, {"valid_actions", 0}, {"valid_actions", 7}};
   for (const auto& [function, calls] : cases) {
     for (const bool whole : {false, true}) {
       const std::string id = fmt::format("Elsewhere_{}{}{}-v0", function, calls, whole);
-      register_simulator(id, [=, name = std::string(function), calls = calls](auto inner) {
+      const auto wrap = [=, name = std::string(function), calls = calls](auto inner) {
         return std::make_unique<ThrowingElsewhere>(std::move(inner), id, name, calls, whole);
-      });
+      };
+      register_simulator(id, wrap, std::string(function) == "valid_actions");
       Overrides keys = kConstant;
       if (calls == 0 && std::string(function) == "another") {
         keys.emplace_back("instruments", "policy");
@@ -303,6 +308,50 @@ TEST_F(Runs, ExceptionsOfEveryFunctionNameTheirSimulator) {
       }
     }
   }
+}
+
+// An audit of logs alone observes the first states of episodes and nothing else.
+TEST_F(Runs, ExceptionsInAnAuditNameTheirSimulator) {
+  static bool healthy = true;
+  const Overrides keys = add_overrides(kConstant, {{"instruments", "audit"}});
+  for (const bool whole : {false, true}) {
+    const std::string id = fmt::format("Audited{}-v0", whole);
+    register_simulator(id, [=](auto inner) {
+      const int calls = healthy ? 1'000'000 : 0;
+      return std::make_unique<ThrowingElsewhere>(std::move(inner), id, "observe", calls, whole);
+    });
+    healthy = true;
+    ASSERT_TRUE(start_run(simulated_config(id, keys), at(id), 1, {}).ok());
+    EXPECT_TRUE(audit_logs(at(id)).ok());
+    healthy = false;
+    const Status failed = audit_logs(at(id)).status();
+    EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+    EXPECT_NE(
+        failed.message().find("observe() of " + id + " threw an exception, expected none: socket"),
+        std::string::npos)
+        << failed.message();
+  }
+}
+
+class ThrowingWaves final : public Simulator, public EpisodeWaves {
+ public:
+  explicit ThrowingWaves(std::unique_ptr<VecEnv> inner)
+      : Simulator(std::move(inner), "Waves-v0", {.whole_batch = true}) {}
+  Status begin_wave(int) override { throw std::runtime_error("socket closed"); }
+};
+
+TEST(FirstStarts, NameASimulatorThatThrowsAtItsSecondWave) {
+  register_simulator("Waves-v0",
+                     [](auto inner) { return std::make_unique<ThrowingWaves>(std::move(inner)); });
+  VecEnvOptions options;
+  options.num_envs = 4;
+  EXPECT_TRUE(first_starts("Waves-v0", {}, options, 4).ok());
+  options.num_envs = 5;
+  options.streams = StreamSet::kEvaluation;
+  const Status failed = first_starts("Waves-v0", {}, options, 4).status();
+  EXPECT_EQ(failed.kind(), ErrorKind::kIo);
+  EXPECT_EQ(failed.message(),
+            "begin_wave() of Waves-v0 threw an exception, expected a Status: socket closed");
 }
 
 TEST(Factories, MayThrow) {
