@@ -1,4 +1,4 @@
-// What a user can do about a failed call of the system.
+// Advice to users about failed calls of the system.
 #pragma once
 
 #include <cerrno>
