@@ -1,7 +1,6 @@
 #include "broadloom/record/manifest.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/core/memory_limits.h"
 #include "broadloom/core/utc_time.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -168,8 +168,7 @@ Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
   manifest.build_type = BROADLOOM_BUILD_TYPE;
   manifest.cpu = cpu_name();
   manifest.cores = static_cast<int>(std::thread::hardware_concurrency());
-  manifest.memory_bytes =
-      static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
+  manifest.memory_bytes = static_cast<std::int64_t>(machine_memory());
   manifest.created = utc_now();
   return manifest;
 }
