@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/core/memory_limits.h"
 #include "broadloom/core/utc_time.h"
@@ -70,11 +71,12 @@ bool is_version(std::string_view word) {
          std::all_of(word.begin(), word.end(), [](char c) { return c == '.' || is_digit(c); });
 }
 
-std::string without_addresses(std::string_view upstream) {
+std::string without_addresses(std::string_view text) {
   constexpr std::string_view kAddress = " at 0x";
+  const std::string upstream = one_line(text);
   std::string out;
   for (std::size_t i = 0; i < upstream.size(); ++i) {
-    if (upstream.substr(i).starts_with(kAddress)) {
+    if (std::string_view(upstream).substr(i).starts_with(kAddress)) {
       i += kAddress.size();
       while (i < upstream.size() && std::isxdigit(static_cast<unsigned char>(upstream[i])) != 0)
         ++i;
