@@ -8,6 +8,7 @@
 
 #include "broadloom/config/keys.h"
 #include "broadloom/config/needs.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -209,7 +210,7 @@ void print_spec(const EnvSpec& spec) {
   }
   if (!spec.terrain.empty()) tell("  terrain       {}\n", spec.terrain);
   tell("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
-  tell("  upstream      {}\n", spec.upstream);
+  tell("  upstream      {}\n", one_line(spec.upstream));
   if (!spec.engine.empty()) tell("  stepped by    {}\n", spec.engine);
 }
 

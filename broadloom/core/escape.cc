@@ -133,6 +133,20 @@ std::string csv_field(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string one_line(std::string_view text) {
+  constexpr std::string_view kBreaks = "\n\v\f\r", kWhite = " \t\n\v\f\r";
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find_first_of(kWhite));
+    text.remove_prefix(word.size());
+    const std::string_view white = text.substr(0, text.find_first_not_of(kWhite));
+    text.remove_prefix(white.size());
+    out += word;
+    out += white.find_first_of(kBreaks) == std::string_view::npos ? white : " ";
+  }
+  return out;
+}
+
 std::string shell_word(std::string_view word) {
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||

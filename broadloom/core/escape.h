@@ -22,6 +22,9 @@ std::string markdown_cell(std::string_view text);
 // gets a ' before it, unless it is a number or a lone sign.
 std::string csv_field(std::string_view text);
 
+// One line: a line break becomes a blank, with the white space around it.
+std::string one_line(std::string_view text);
+
 // One word of a shell's command line.
 std::string shell_word(std::string_view word);
 

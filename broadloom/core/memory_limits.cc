@@ -58,14 +58,17 @@ std::vector<MemoryLimit> memory_limits(const MemoryReadings& readings) {
 
 std::vector<MemoryLimit> memory_limits() {
   MemoryReadings readings;
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page > 0) {
-    readings.machine = static_cast<double>(pages) * static_cast<double>(page);
-  }
+  readings.machine = static_cast<double>(machine_memory());
   readings.group = smallest_limit(memory_in);
   readings.address_space = resource_limit(RLIMIT_AS);
   readings.data = resource_limit(RLIMIT_DATA);
   return memory_limits(readings);
+}
+
+std::size_t machine_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return 0;
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page);
 }
 
 std::size_t available_memory() {

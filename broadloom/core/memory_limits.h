@@ -29,6 +29,9 @@ struct MemoryReadings {
 std::vector<MemoryLimit> memory_limits(const MemoryReadings& readings);
 std::vector<MemoryLimit> memory_limits();  // of this process
 
+// The memory of this machine, in bytes; 0 if unknown.
+std::size_t machine_memory();
+
 // The smallest limit in bytes; 0 if none is known.
 std::size_t available_memory();
 

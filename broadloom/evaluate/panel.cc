@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/env_memory.h"
@@ -123,7 +124,8 @@ Status check_source(const Panel& panel, const PanelRow& row, const EnvSpec& spec
           fmt::format("the panel's row {} / {} is played in '{}' and not in '{}', since the panel "
                       "leaves out options of the run, such as xml_file; set them in the panel's "
                       "[env]",
-                      row.stratum, row.perturbation, spec.upstream, whole.value().upstream)};
+                      row.stratum, row.perturbation, one_line(spec.upstream),
+                      one_line(whole.value().upstream))};
 }
 
 }  // namespace

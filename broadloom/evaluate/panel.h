@@ -83,8 +83,8 @@ std::string panel_toml(const Panel& panel);
 std::string panel_hash(const Panel& panel);
 
 // kMismatch unless the panel is for the run's environment and the network fits every row's
-// observations and actions. kInvalidConfig if playing it would exceed the run's memory limit or the
-// machine's memory.
+// observations and actions. kInvalidConfig if playing it would exceed the run's memory limit or one
+// of the system: the machine's memory, control groups, ulimit.
 Status check_panel_fits(const Panel& panel, const Config& run);
 
 // Plays all rows with one policy in one pass: [rows][seeds * episodes], seed after seed. Actions

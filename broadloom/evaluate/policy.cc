@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/spec_json.h"
@@ -59,7 +60,7 @@ bool has_changed(const EnvSpec& trained, const Config& config) {
 }
 
 std::string quoted_source(const EnvSpec& spec) {
-  return spec.upstream.empty() ? "a function alone" : "'" + spec.upstream + "'";
+  return spec.upstream.empty() ? "a function alone" : "'" + one_line(spec.upstream) + "'";
 }
 
 // Differences of another environment of this id; of each space the first.

@@ -1,14 +1,15 @@
 #include "broadloom/record/manifest.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <thread>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/core/memory_limits.h"
 #include "broadloom/core/utc_time.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -70,11 +71,12 @@ bool is_version(std::string_view word) {
          std::all_of(word.begin(), word.end(), [](char c) { return c == '.' || is_digit(c); });
 }
 
-std::string without_addresses(std::string_view upstream) {
+std::string without_addresses(std::string_view text) {
   constexpr std::string_view kAddress = " at 0x";
+  const std::string upstream = one_line(text);
   std::string out;
   for (std::size_t i = 0; i < upstream.size(); ++i) {
-    if (upstream.substr(i).starts_with(kAddress)) {
+    if (std::string_view(upstream).substr(i).starts_with(kAddress)) {
       i += kAddress.size();
       while (i < upstream.size() && std::isxdigit(static_cast<unsigned char>(upstream[i])) != 0)
         ++i;
@@ -168,8 +170,7 @@ Manifest make_manifest(const Overrides& config, std::uint64_t seed, int threads,
   manifest.build_type = BROADLOOM_BUILD_TYPE;
   manifest.cpu = cpu_name();
   manifest.cores = static_cast<int>(std::thread::hardware_concurrency());
-  manifest.memory_bytes =
-      static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
+  manifest.memory_bytes = static_cast<std::int64_t>(machine_memory());
   manifest.created = utc_now();
   return manifest;
 }

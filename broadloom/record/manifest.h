@@ -86,10 +86,11 @@ Json plugin_json(const EnvPlugin& plugin);
 // key: "engine" or "device".
 Json changes_json(const std::vector<Manifest::Change>& changes, std::string_view key);
 
-// EnvSpec::upstream without the versions of packages and the addresses of objects: two installs or
-// processes name one source of environments alike.
+// EnvSpec::upstream on one line, without the versions of packages and the addresses of objects: two
+// installs or processes name one source of environments alike.
 std::string source_words(std::string_view upstream);
-// Whether two texts of EnvSpec::upstream say the same, but for the addresses of objects.
+// Whether two texts of EnvSpec::upstream say the same, but for the addresses of objects
+// and for line breaks.
 bool same_source_text(const std::string& a, const std::string& b);
 // Whether two texts of EnvSpec::upstream in records name one source. A record without it, such as
 // of a plug-in or from before it was recorded, contradicts none.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/record/hash_log.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
@@ -170,7 +171,8 @@ Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& secon
       setting_differences(first.value().manifest.config, second.value().manifest.config);
   const std::string &source = first.value().manifest.upstream,
                     &other = second.value().manifest.upstream;
-  if (!same_source(source, other)) diff.settings.push_back({"upstream", source, other});
+  if (!same_source(source, other))
+    diff.settings.push_back({"upstream", one_line(source), one_line(other)});
   diff.origins = origin_differences(first.value().manifest, second.value().manifest);
   BROADLOOM_TRY(compare(a, b, diff));
   BROADLOOM_TRY(read_to_the_end(a));

@@ -64,8 +64,9 @@ def watch(
     _core.check_movie(path)
     source, trained = upstream_of(env_id), policy.spec["upstream"]
     if env is None and source is not None and not _core.same_source_text(source, trained):
+        now, then = _core.one_line(source), _core.one_line(trained)
         warnings.warn(
-            f"{env_id} comes from '{source}' now, and came from '{trained}' when the policy was "
+            f"{env_id} comes from '{now}' now, and came from '{then}' when the policy was "
             "trained; the film shows the one of now",
             stacklevel=2,
         )

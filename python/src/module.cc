@@ -1,8 +1,10 @@
 // The extension broadloom._core. It is small: users call python/broadloom/*.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include "bridges/bridges.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "environments.h"
@@ -18,6 +20,7 @@ NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // registered environments live as long as the process
   broadloom::register_bridges();
   m.def("add_package_folder", &broadloom::add_package_folder, nanobind::arg("folder"));
+  m.def("one_line", &broadloom::one_line, nanobind::arg("text"));
   m.def("same_source_text", &broadloom::same_source_text, nanobind::arg("a"), nanobind::arg("b"));
   m.def("is_whole_ledger_line", [](const nanobind::bytes& line) {
     return broadloom::check_ledger_bytes({line.c_str(), line.size()}).ok();

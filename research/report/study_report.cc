@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 
 #include "research/report/report_answer.h"
 #include "research/report/report_arms.h"
@@ -18,6 +17,7 @@
 #include "research/report/report_words.h"
 #include "research/report/study_results.h"
 #include "research/report/tuned_results.h"
+#include "research/study/study_definition.h"
 
 namespace broadloom {
 namespace {
@@ -78,17 +78,18 @@ class PartTeller {
 Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& stores) {
   if (stores.empty()) return Status(ErrorKind::kInvalidConfig, "no store given; name at least one");
   std::vector<StudyResults> results;
-  std::map<std::string, std::string> seen;
   for (const std::string& store : stores) {
     Result<StudyResults> read = read_study_results(store);
     if (!read.ok()) return read.status();
-    const auto [other, is_new] = seen.emplace(read.value().hash, store);
-    if (!is_new) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool is_same = results[i].hash == read.value().hash &&
+                           same_sources(results[i].definition, read.value().definition);
+      if (!is_same) continue;
       return Status(
           ErrorKind::kInvalidConfig,
           fmt::format("'{}' and '{}' belong to the same study: name one of them, or merge "
                       "parts with `broadloom study merge`",
-                      other->second, store));
+                      stores[i], store));
     }
     results.push_back(read.take());
   }

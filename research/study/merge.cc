@@ -70,16 +70,23 @@ Result<Database> open_store(const std::string& path) {
   return store;
 }
 
+// schema: "main" or that of an attached store.
+Result<std::string> definition_in(Database& database, const char* schema = "main") {
+  Result<Statement> row = database.prepare(fmt::format("SELECT definition FROM {}.study", schema));
+  if (!row.ok()) return row.status();
+  BROADLOOM_TRY(row.value().next().status());
+  return std::string(row.value().text(0));
+}
+
 // The first store may have more seeds than the part.
 Status check_definition(Database& merged, Database& part, const std::string& first,
                         const std::string& path) {
-  Result<Statement> ours = merged.prepare("SELECT definition FROM study");
+  const Result<std::string> ours = definition_in(merged);
   if (!ours.ok()) return ours.status();
-  Result<Statement> theirs = part.prepare("SELECT definition FROM study");
+  const Result<std::string> theirs = definition_in(part);
   if (!theirs.ok()) return theirs.status();
-  for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
-  std::string our_text = plain_definition(ours.value().text(0));
-  std::string their_text = plain_definition(theirs.value().text(0));
+  std::string our_text = plain_definition(ours.value());
+  std::string their_text = plain_definition(theirs.value());
   drop_lone_sources(their_text, our_text);
   if (our_text == their_text || only_adds_seeds(their_text, our_text)) return {};
   return {
@@ -121,7 +128,20 @@ Status attach_part(Database& merged, const std::string& path) {
   return attach.value().bind(1, sqlite_name(path)).run();
 }
 
-// first: name of the store that `merged` began with; "" if it is empty.
+// Takes up the sources that only the part names, as later parts may name others.
+Status take_sources(Database& merged) {
+  const Result<std::string> ours = definition_in(merged);
+  if (!ours.ok()) return ours.status();
+  const Result<std::string> theirs = definition_in(merged, "part");
+  if (!theirs.ok()) return theirs.status();
+  const std::string all = with_sources(ours.value(), theirs.value());
+  if (all == ours.value()) return {};
+  Result<Statement> update = merged.prepare("UPDATE main.study SET definition = ?");
+  if (!update.ok()) return update.status();
+  return update.value().bind_all(all).run();
+}
+
+// first: name of the store that `merged` has its definition of; "" if it is empty.
 Status check_part(Database& merged, const std::string& path, const std::string& first) {
   Result<Database> part = open_store(path);
   if (!part.ok()) return part.status();
@@ -132,6 +152,7 @@ Status check_part(Database& merged, const std::string& path, const std::string& 
 Status take_attached(Database& store, const std::string& path, const char* before) {
   BROADLOOM_TRY(store.run("BEGIN"));
   Status status = store.run(before);
+  if (status.ok()) status = take_sources(store);
   if (status.ok()) status = check_runs(store, path);
   if (status.ok()) status = check_agreement(store, path);
   if (status.ok()) status = store.run(kFindBetter);
@@ -177,8 +198,14 @@ Result<MergeSummary> fill(const std::vector<std::string>& stores, Database& data
   BROADLOOM_TRY(take_part(database, first, "", kCopyPlan));
   // After the detaching, a view's names can only mean this store.
   BROADLOOM_TRY(make_views(database));
+  std::string named = first;  // the store that named the sources, in messages
   for (std::size_t i = 1; i < stores.size(); ++i) {
-    BROADLOOM_TRY(take_part(database, stores[i], first));
+    const Result<std::string> before = definition_in(database);
+    if (!before.ok()) return before.status();
+    BROADLOOM_TRY(take_part(database, stores[i], named));
+    const Result<std::string> after = definition_in(database);
+    if (!after.ok()) return after.status();
+    if (after.value() != before.value()) named = stores[i];
   }
   Result<Statement> count = database.prepare(
       "SELECT count(*), total(status = 'finished'), total(status = 'failed') FROM runs");

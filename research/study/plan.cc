@@ -355,7 +355,6 @@ class Planner {
     if (!spec.ok()) return failure(spec.status());
     cell.engine = spec.value().engine;
     cell.source = source_words(recorded_upstream(spec.value()));
-    std::replace(cell.source.begin(), cell.source.end(), '\n', ' ');  // a line of the definition
     const Status has_teacher = add_teacher(cell);
     if (!has_teacher.ok()) return failure(has_teacher);
     cell.config.seed = 0;
@@ -510,14 +509,17 @@ class Planner {
                        spec_.evaluations, match_name(spec_.match), fmt::join(spec_.seeds, ","));
     if (!spec_.tuned.empty()) text += fmt::format("tuned {}\n", fmt::join(spec_.tuned, ","));
     if (!spec_.sampler.empty()) text += fmt::format("sampler {}\n", spec_.sampler);
+    std::string hashed = text;  // without sources, which older stores lack
     for (const StudyCell& cell : plan_.cells) {
-      text += "cell " + cell.name + "\n";
+      std::string lines = "cell " + cell.name + "\n";
       for (const auto& [key, value] : defining_keys(cell)) {
-        if (key != "seed") text += key + " " + value + "\n";
+        if (key != "seed") lines += key + " " + value + "\n";
       }
+      hashed += lines;
+      text += lines;
       if (!cell.source.empty()) text += fmt::format("{} {}\n", kSourceKey, cell.source);
     }
-    plan_.hash = hash_text(text);
+    plan_.hash = hash_text(hashed);
   }
 
   const StudySpec& spec_;

@@ -226,6 +226,33 @@ void drop_lone_sources(std::string& theirs, std::string& ours) {
   theirs = their_text;
 }
 
+bool same_sources(const std::string& theirs, const std::string& ours) {
+  const auto known = defined_values(ours, kSourceKey);
+  const auto all = defined_values(theirs, kSourceKey);
+  return std::all_of(all.begin(), all.end(), [&](const auto& cell) {
+    const auto same = known.find(cell.first);
+    return same == known.end() || same->second == cell.second;
+  });
+}
+
+std::string with_sources(const std::string& definition, const std::string& other) {
+  const auto known = defined_values(definition, kSourceKey);
+  const auto sources = defined_values(other, kSourceKey);
+  std::istringstream lines(definition);
+  std::string out, source;  // of the cell whose lines are read
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("cell ")) {
+      out += source;
+      const std::string cell = line.substr(5);
+      const auto found = sources.find(cell);
+      const bool is_new = found != sources.end() && !known.contains(cell);
+      source = is_new ? fmt::format("{} {}\n", kSourceKey, found->second) : "";
+    }
+    out += line + "\n";
+  }
+  return out + source;
+}
+
 std::string plain_definition(const std::string& definition) {
   std::istringstream lines(definition);
   std::string out, line;

@@ -27,6 +27,12 @@ constexpr char kSourceKey[] = "upstream";
 // Leaves out the sources that only one of two definitions names: older studies name none.
 void drop_lone_sources(std::string& theirs, std::string& ours);
 
+// Whether no cell of both definitions has two sources.
+bool same_sources(const std::string& theirs, const std::string& ours);
+
+// A definition with the sources of another one for those cells that name none.
+std::string with_sources(const std::string& definition, const std::string& other);
+
 // A definition with ranges of strata in today's form: older versions wrote "0.4,0.6" from a file
 // and "0.4..0.6" from a flag.
 std::string plain_definition(const std::string& definition);

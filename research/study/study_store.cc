@@ -324,6 +324,7 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   StudyStore store;
   store.path_ = path;
   store.planned_ = plan.runs;
+  store.definition_ = plan.definition;
   Result<FileLock> lock = lock_store(path);
   if (!lock.ok()) return lock.status();
   store.lock_ = lock.take();
@@ -347,6 +348,7 @@ Result<StudyStore> StudyStore::open_to_read(const std::string& path, const Study
   StudyStore store;
   store.path_ = path;
   store.planned_ = plan.runs;
+  store.definition_ = plan.definition;
   store.is_read_only_ = true;
   Result<Database> database = Database::open(path, Access::kRead);
   if (!database.ok()) return database.status();
@@ -385,6 +387,20 @@ Status StudyStore::extend(const StudyPlan& plan) {
     }
     return insert_runs(database_, plan);
   });
+}
+
+// A store of an older version names no sources. It gets the plan's with the first run of them: what
+// its other runs were trained on is not known.
+Status StudyStore::write_sources() {
+  Result<Statement> query = database_.prepare("SELECT definition FROM study");
+  if (!query.ok()) return query.status();
+  BROADLOOM_TRY(query.value().next().status());
+  const std::string known(query.value().text(0));
+  const std::string all = with_sources(known, definition_);
+  if (all == known) return {};
+  Result<Statement> update = database_.prepare("UPDATE study SET definition = ?");
+  if (!update.ok()) return update.status();
+  return update.value().bind_all(all).run();
 }
 
 Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool any_revision) {
@@ -474,6 +490,7 @@ Status StudyStore::not_planned(std::int64_t run) const {
 
 Status StudyStore::write(const RunRecord& record) {
   return in_transaction(database_, [&]() -> Status {
+    BROADLOOM_TRY(write_sources());
     BROADLOOM_TRY(clear_run(database_, record.id));
     BROADLOOM_TRY(insert_curve(database_, record));
     BROADLOOM_TRY(insert_evaluations(database_, record));

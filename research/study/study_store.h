@@ -65,10 +65,12 @@ class StudyStore {
   Status check_revision();
   Status create(const StudyPlan& plan, const StudyPart& part);
   Status extend(const StudyPlan& plan);
+  Status write_sources();
   Status not_planned(std::int64_t run) const;
 
   std::string path_;
   std::vector<StudyRun> planned_;
+  std::string definition_;     // the plan's
   bool is_read_only_ = false;  // seeds that the plan adds may be absent
   FileLock lock_;  // declared before the database: locked before it opens, unlocked after it closes
   Database database_;

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -96,6 +97,15 @@ TEST(MemoryLimits, AreThoseThatAreSetTheSmallestFirst) {
             "ulimit -d allows 2.0 GB");
   EXPECT_EQ(memory_limits({.machine = 64e9, .group = 4e9})[0].text(),
             "the control group allows 4.0 GB");
+}
+
+TEST(MemoryLimits, HoldTheMachinesMemory) {
+  const std::vector<MemoryLimit> limits = memory_limits();
+  const auto machine = std::find_if(limits.begin(), limits.end(), [](const MemoryLimit& limit) {
+    return limit.text().starts_with("this machine has");
+  });
+  ASSERT_NE(machine, limits.end());
+  EXPECT_EQ(machine->bytes, machine_memory());
 }
 
 TEST(AvailableCores, AreThoseThatThisProcessMayRunOn) {

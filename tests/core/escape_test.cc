@@ -26,6 +26,13 @@ TEST(Escape, ATerminalReadsTextAndObeysNothing) {
   EXPECT_EQ(terminal_text("\xc0\xaf\xed\xa0\x80"), "\\xc0\\xaf\\xed\\xa0\\x80");  // none of UTF-8
 }
 
+TEST(Escape, OneLineHasABlankForABreakAndTheWhiteSpaceAroundIt) {
+  EXPECT_EQ(one_line("array([[0., 0.],\n       [0., 0.]])"), "array([[0., 0.], [0., 0.]])");
+  EXPECT_EQ(one_line("a \r\n\t b\n"), "a b ");
+  EXPECT_EQ(one_line("map='S  F\\nG'\t."), "map='S  F\\nG'\t.");
+  EXPECT_EQ(one_line(""), "");
+}
+
 TEST(Escape, XmlStaysWellFormed) {
   EXPECT_EQ(xml_text("a]]>b"), "a]]&gt;b");
   EXPECT_EQ(xml_text("<script>'\"&"), "&lt;script&gt;&#39;&quot;&amp;");

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "broadloom/core/memory_limits.h"
+
 namespace broadloom {
 namespace {
 
@@ -12,6 +14,24 @@ TEST(SourceWords, LeaveOutVersionsAndAddresses) {
             "gymnasium: make('CartPole-v1', gravity=9.5)");
   EXPECT_EQ(source_words("gymnax 0.9.1, jax 0.4.30: CartPole"), "gymnax, jax: CartPole");
   EXPECT_EQ(source_words("Made(<f at 0x7f00ab>), <g at 0x1>"), "Made(<f>), <g>");
+}
+
+// Python's arguments may be arrays, whose text has several lines.
+TEST(SourceWords, AreOneLine) {
+  const std::string lines = "Own(grid=array([[0., 0.],\n       [0., 1.]]))";
+  const std::string line = "Own(grid=array([[0., 0.], [0., 1.]]))";
+  EXPECT_EQ(source_words(lines), line);
+  EXPECT_TRUE(same_source(lines, lines));
+  EXPECT_TRUE(same_source(lines, line));
+  EXPECT_TRUE(same_source_text(line, lines));
+  EXPECT_FALSE(same_source(lines, "Own(grid=array([[0., 0.],\n       [1., 1.]]))"));
+}
+
+// A record has all of the machine's memory, though this process may have less.
+TEST(Manifest, HasTheMachinesMemory) {
+  EXPECT_GT(machine_memory(), 0U);
+  EXPECT_EQ(make_manifest({}, 1, 1, "baseline").memory_bytes,
+            static_cast<std::int64_t>(machine_memory()));
 }
 
 // The built-in environments and most users write "library version file".

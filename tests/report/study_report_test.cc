@@ -1,5 +1,7 @@
 #include "research/report/study_report.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -337,6 +339,16 @@ TEST_F(MakeReport, TheSameStudyTwiceIsRefused) {
   const Status same = make_study_report({path("s"), path("again")}).status();
   EXPECT_EQ(same.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(same.message().find("the same study"), std::string::npos);
+  // A source that one names is compared with none; two are of two studies.
+  const auto add_source = [&](const char* store, const char* line) {
+    change(store,
+           fmt::format("UPDATE study SET definition = definition || '{}' || char(10)", line));
+  };
+  add_source("s", "upstream MySim");
+  EXPECT_FALSE(make_study_report({path("s"), path("again")}).ok());
+  add_source("again", "upstream YourSim");
+  const Result<StudyReport> two = make_study_report({path("s"), path("again")});
+  EXPECT_TRUE(two.ok()) << two.status().message();
   EXPECT_EQ(make_study_report({}).status().kind(), ErrorKind::kInvalidConfig);
   EXPECT_EQ(make_study_report({path("s"), path("none")}).status().kind(), ErrorKind::kNotFound);
   EXPECT_EQ(make_study_report({path("s")}, {.threads = 0}).status().kind(),

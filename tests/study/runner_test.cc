@@ -210,6 +210,64 @@ TEST_F(Runner, StoresWithRangesInTheOldTextGoOn) {
       << other.status().message();
 }
 
+struct Sourced : Hover {
+  static EnvSpec spec(const Params& params) {
+    EnvSpec spec = Hover::spec(params);
+    spec.upstream = "MySim 2.1, of\n  two lines";
+    return spec;
+  }
+};
+
+// Older versions wrote none.
+TEST_F(Runner, StoresWithoutASourceTakeItUp) {
+  ASSERT_TRUE(register_environment<Sourced>("Sourced-v0").ok());
+  const StudyPlan plan = plan_text(
+      "seeds = 3\npoints = 2\n[base]\nenv_id = 'Sourced-v0'\ntotal_timesteps = 256\n"
+      "num_envs = 2\nnum_steps = 64\neval_episodes = 2\n");
+  const std::string line = "\nupstream MySim, of two lines\n";
+  ASSERT_TRUE(plan.definition.ends_with(line)) << plan.definition;
+  // The name of a store without a name has the hash.
+  EXPECT_EQ(plan.hash,
+            hash_text(plan.definition.substr(0, plan.definition.size() - line.size() + 1)));
+  const auto drop_source = [&](const std::string& store) {
+    change(store, "UPDATE study SET definition = replace(definition, '" + line + "', char(10))");
+    ASSERT_EQ(dump(store).find("upstream"), std::string::npos);
+  };
+  const auto has_source = [&](const std::string& store) {
+    return dump(store).find(line) != std::string::npos;
+  };
+  ASSERT_TRUE(run(plan, "old", 1, {1, 3}).ok());
+  ASSERT_TRUE(run(plan, "x", 1, {2, 3}).ok());
+  ASSERT_TRUE(run(plan, "y", 1, {3, 3}).ok());
+  ASSERT_TRUE(run(plan, "whole").ok());
+  ASSERT_TRUE(merge_stores({path("old"), path("x"), path("y")}, path("all")).ok());
+  EXPECT_EQ(dump("all"), dump("whole"));
+  drop_source("old");
+  change("y", "UPDATE study SET definition = replace(definition, 'MySim', 'YourSim')");
+  const auto expect_refused = [&](const std::vector<std::string>& stores, const std::string& out,
+                                  const std::string& other) {
+    const Status status = merge_stores(stores, path(out)).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
+    for (const std::string& words : {"'" + path("y") + "' is of another study than '" + other + "'",
+                                     "'" + path("y") + "' has 'upstream YourSim, of two lines', '" +
+                                         other + "' 'upstream MySim, of two lines'"}) {
+      EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+    }
+  };
+  expect_refused({path("old"), path("x"), path("y")}, "none", path("x"));
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+  ASSERT_TRUE(merge_stores({path("old"), path("x")}, path("merged")).ok());
+  EXPECT_TRUE(has_source("merged"));
+  expect_refused({path("y")}, "merged", path("merged"));
+  // A store gets it with the first run of it, and a store that trains none keeps what it says.
+  ASSERT_TRUE(run(plan, "old", 1, {1, 3}).ok());
+  EXPECT_FALSE(has_source("old"));
+  ASSERT_TRUE(run(plan, "later", 1, {1, 1, {1}}).ok());
+  drop_source("later");
+  ASSERT_TRUE(run(plan, "later").ok());
+  EXPECT_EQ(dump("later"), dump("whole"));
+}
+
 TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
   const StudyPlan plan = plan_text(
       "seeds = 1\n[base]\ntotal_timesteps = 4096\nmax_grad_norm = 1e30\nactivation = 'relu'\n"

@@ -67,5 +67,19 @@ TEST(LoneSources, AreThoseThatOneStudyDoesNotName) {
   EXPECT_EQ(dropped(old, more), std::pair(old, old + "cell c\nupstream MySim\n"));
 }
 
+TEST(Sources, GoToTheCellsThatNameNone) {
+  const std::string old = "seeds 1\ncell a\ngamma 1\ncell b\ngamma 2\n";
+  const std::string named = "seeds 2\ncell a\nupstream A\ncell b\nupstream B\ncell c\nupstream C\n";
+  const std::string both = "seeds 1\ncell a\ngamma 1\nupstream A\ncell b\ngamma 2\nupstream B\n";
+  EXPECT_EQ(with_sources(old, named), both);
+  EXPECT_EQ(with_sources(both, named), both);
+  EXPECT_EQ(with_sources(old + "upstream X\n", named),
+            "seeds 1\ncell a\ngamma 1\nupstream A\ncell b\ngamma 2\nupstream X\n");
+  EXPECT_EQ(with_sources(named, old), named);
+  EXPECT_TRUE(same_sources(old, named));
+  EXPECT_TRUE(same_sources(both, named));
+  EXPECT_FALSE(same_sources(old + "upstream X\n", named));
+}
+
 }  // namespace
 }  // namespace broadloom

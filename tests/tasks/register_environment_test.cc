@@ -207,6 +207,10 @@ TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
     refused(spec, {"its terrain has"});
   }
   spec = hover_spec("Null-v0");
+  spec.engine = "two\nlines";
+  spec.upstream = "two\nlines";  // allowed
+  refused(spec, {"its engine has"});
+  spec = hover_spec("Null-v0");
   spec.max_episode_steps = -5;
   refused(spec, {"its max_episode_steps is -5, expected at least 0"});
 }

@@ -327,13 +327,12 @@ Status check_ranges(const EnvSpec& spec, const char* what, const std::vector<Ent
   return {};
 }
 
-// Tables have one line for each of these.
+// Tables have one line for each of these. `upstream` may have several: Python's holds the text of
+// arguments, and that of an array has line breaks.
 Status check_lines(const EnvSpec& spec) {
   const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
-  const std::pair<const char*, const std::string*> lines[] = {{"summary", &spec.summary},
-                                                              {"upstream", &spec.upstream},
-                                                              {"engine", &spec.engine},
-                                                              {"terrain", &spec.terrain}};
+  const std::pair<const char*, const std::string*> lines[] = {
+      {"summary", &spec.summary}, {"engine", &spec.engine}, {"terrain", &spec.terrain}};
   for (const auto& [name, line] : lines) {
     if (std::none_of(line->begin(), line->end(), is_control)) continue;
     return invalid(
