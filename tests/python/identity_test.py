@@ -287,6 +287,43 @@ class SourcesTest(unittest.TestCase):
         self.assertRegex(text, "<mark>upstream</mark>")
 
 
+class GridOfPay(Paid):
+    def __init__(self, grid, render_mode=None):
+        super().__init__(float(grid.sum()), render_mode)
+
+
+class ArrayTest(unittest.TestCase):
+    """The text of an array of two dimensions has several lines."""
+
+    def test_arguments_may_be_arrays(self):
+        lake = np.array([list("SFFF"), list("FHFH"), list("FFFH"), list("HFFG")])
+        for source, name, keys in (
+            ("gymnasium/FrozenLake-v1", "Lake-v0", {"desc": lake}),
+            (GridOfPay, "Grid-v0", {"grid": np.eye(3)}),
+        ):
+            with self.subTest(name):
+                run = train(source, name=name, env_kwargs=keys, on_iteration=lambda p: False)
+                self.assertIn("],\n", recorded(run)["upstream"])
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    broadloom.evaluate(run, episodes=2)
+                self.assertTrue(broadloom.resume(run, quiet=True).finished)
+        broadloom.register("Grid-v0", GridOfPay, env_kwargs={"grid": np.zeros((3, 3))})
+        with self.assertRaises(broadloom.Error) as caught:
+            broadloom.resume(run, quiet=True)
+        self.assertRegex(
+            str(caught.exception),
+            r"got 'GridOfPay\(grid=array\(\[\[0., 0., 0.\], \[0.*expected '.*\[\[1., 0., 0.\], \[0",
+        )
+
+    def test_the_store_of_flags_keeps_its_name(self):
+        flags = ("--env_id", "gymnasium/CartPole-v1", "--plan", "--json")
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            self.assertEqual(broadloom.main(["study", *flags]), 0)
+        self.assertIn("__9f40efa7.sqlite", output.getvalue())
+
+
 class FoldersTest(unittest.TestCase):
     def test_a_run_stays_in_its_folder(self):
         """Though the environment or a callback changes the folder of the process."""
