@@ -316,12 +316,13 @@ class ArrayTest(unittest.TestCase):
             r"got 'GridOfPay\(grid=array\(\[\[0., 0., 0.\], \[0.*expected '.*\[\[1., 0., 0.\], \[0",
         )
 
-    def test_the_store_of_flags_keeps_its_name(self):
-        flags = ("--env_id", "gymnasium/CartPole-v1", "--plan", "--json")
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            self.assertEqual(broadloom.main(["study", *flags]), 0)
-        self.assertIn("__9f40efa7.sqlite", output.getvalue())
+    def test_the_store_of_flags_has_one_name_for_all_sources(self):
+        names = set()
+        for size in (2, 3):
+            broadloom.register("Stores-v0", GridOfPay, env_kwargs={"grid": np.eye(size)})
+            plan = broadloom.command("study", "--env_id", "Stores-v0", "--seeds", "2", "--plan")
+            names.add(plan["store"])
+        self.assertEqual(len(names), 1, names)
 
 
 class FoldersTest(unittest.TestCase):
