@@ -171,6 +171,7 @@ Status nowhere_to_run(const std::vector<SlurmPartition>& partitions, const JobLi
   }
   for (const SlurmPartition& p : partitions) {
     std::vector<std::string> texts;
+    texts.reserve(missing.size());
     for (const Resource& resource : missing) texts.push_back(resource.allowed(p));
     allowed.push_back(fmt::format("{}: {}", p.name,
                                   p.is_up ? fmt::format("{}", fmt::join(texts, ", ")) : "not up"));
@@ -324,6 +325,7 @@ Result<JobLimits> place_among(const std::vector<SlurmPartition>& partitions,
   if (!partition.empty()) std::erase_if(asked, [&](const auto& p) { return p.name != partition; });
   if (!partition.empty() && asked.empty()) {
     std::vector<std::string> known;
+    known.reserve(partitions.size());
     for (const SlurmPartition& p : partitions) known.push_back(p.name);
     return invalid(fmt::format("partition: got '{}', which Slurm does not have; it has {}",
                                partition,
