@@ -489,13 +489,15 @@ Status StudyStore::not_planned(std::int64_t run) const {
 }
 
 Status StudyStore::write(const RunRecord& record) {
-  return in_transaction(database_, [&]() -> Status {
-    BROADLOOM_TRY(write_sources());
+  BROADLOOM_TRY(in_transaction(database_, [&]() -> Status {
+    if (!has_sources_) BROADLOOM_TRY(write_sources());
     BROADLOOM_TRY(clear_run(database_, record.id));
     BROADLOOM_TRY(insert_curve(database_, record));
     BROADLOOM_TRY(insert_evaluations(database_, record));
     return update_run(database_, record);
-  });
+  }));
+  has_sources_ = true;
+  return {};
 }
 
 Status StudyStore::take(const std::string& path) { return take_runs(database_, path_, path); }

@@ -71,6 +71,7 @@ class StudyStore {
   std::string path_;
   std::vector<StudyRun> planned_;
   std::string definition_;     // the plan's
+  bool has_sources_ = false;   // whether the store surely has the plan's
   bool is_read_only_ = false;  // seeds that the plan adds may be absent
   FileLock lock_;  // declared before the database: locked before it opens, unlocked after it closes
   Database database_;

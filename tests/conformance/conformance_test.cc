@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -210,7 +211,7 @@ TEST(ConformanceFaults, InRowsAreFound) {
 struct LostCell {
   struct Params {
     double lost = 6.0;
-    int fault = 0;  // of masks: 1: no valid choice, 2: bytes of 7, 3: none are written
+    int fault = 0;  // of masks: 1: no valid choice, 2: bytes of 7, 3: none are written, 4: throws
     template <class Visitor>
     void visit_fields(Visitor&&) {}
   };
@@ -239,6 +240,7 @@ struct LostCell {
   }
   static void valid_actions(const Params& params, const State& state, std::uint8_t* out) {
     const int fault = state.step < 3 ? 0 : params.fault;
+    if (fault == 4) throw std::runtime_error("no mask");
     if (fault == 3) return;
     out[0] = out[1] = static_cast<std::uint8_t>(fault == 0 ? 1 : fault == 1 ? 0 : 7);
   }
@@ -288,6 +290,8 @@ TEST(ConformanceFaults, InMasksAreFound) {
   const char* const bytes = "valid_actions() leaves out a byte of the mask, or it is not 0 or 1";
   expect_found(lost_cells({.lost = 5.0, .fault = 2}), bytes);
   expect_found(lost_cells({.lost = 5.0, .fault = 3}), bytes);
+  expect_found(lost_cells({.lost = 5.0, .fault = 4}),
+               "valid_actions() of LostCell-v0 threw an exception");
 }
 
 TEST(ConformanceFaults, InFinalObservationsAreFound) {

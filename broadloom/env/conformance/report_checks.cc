@@ -9,6 +9,7 @@
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/step_counter.h"
 
 namespace broadloom::conformance {
@@ -17,7 +18,9 @@ namespace {
 // Sums of an environment since the last call; `count` numbers.
 std::vector<double> take_sums(VecEnv& envs, int n, std::size_t count) {
   std::vector<double> sums(count, std::numeric_limits<double>::quiet_NaN());
-  if (auto* const counter = capability<StepCounter>(envs)) counter->take_step_sums(n, sums);
+  if (auto* const counter = capability<StepCounter>(envs)) {
+    name_exceptions(envs.spec().id, "take_step_sums", [&] { counter->take_step_sums(n, sums); });
+  }
   return sums;
 }
 
@@ -30,7 +33,9 @@ bool is_in_range(const ContextRange& range, double number) {
 void check_context_values(const std::vector<ContextRange>& context, const VecEnv& envs, int n,
                           Findings& findings) {
   std::vector<double> values(context.size(), std::numeric_limits<double>::quiet_NaN());
-  if (const auto* shown = capability<AuditContext>(envs)) shown->context(n, values);
+  if (const auto* shown = capability<AuditContext>(envs)) {
+    name_exceptions(envs.spec().id, "context", [&] { shown->context(n, values); });
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool finite = std::isfinite(values[i]);
     findings.expect(finite, "context() leaves out a value of spec().context, or it is not finite");
@@ -97,7 +102,8 @@ void check_masks(const Subject& subject, Findings& findings) {
   Player player(*envs);
   for (int t = 0; t < subject.options.num_steps; ++t) {
     std::vector<std::uint8_t> flags(width * kEnvs, kUnwritten);
-    capability<ActionMasks>(*envs)->valid_actions(0, kEnvs, flags.data());
+    name_exceptions(subject.spec.id, "valid_actions",
+                    [&] { capability<ActionMasks>(*envs)->valid_actions(0, kEnvs, flags.data()); });
     for (int n = 0; n < kEnvs; ++n) {
       if (envs->next_is_filler(n)) continue;  // whose action is ignored
       check_flags(subject.spec.action, &flags[static_cast<std::size_t>(n) * width], findings);
