@@ -24,7 +24,7 @@ namespace {
 struct EvalCommand {
   std::string source;  // a run or a checkpoint
   bool best = false;
-  std::string actions = actions_name(EvalActions::kMostLikely);
+  std::string actions;  // "": as the run's evaluations
   EvalOptions options;
   int threads = 0;
   std::string panel;
@@ -41,7 +41,7 @@ const char* actions_text(EvalActions actions) {
 
 // Explains a score below training's, which is common early in training.
 void explain_difference(const EvalCommand& command, const EvalResult& result) {
-  if (command.options.actions == EvalActions::kSampled) return;
+  if (result.actions == EvalActions::kSampled) return;
   const bool is_less = result.training_return > result.ci_high;  // false if either is not a number
   if (!is_less) return;
   tell(
@@ -77,7 +77,7 @@ void print_returns(const EvalCommand& command, const EvalResult& result) {
 
 void print_result(const EvalCommand& command, const EvalResult& result) {
   tell("{} at step {}, {}\n", command.source, with_commas(result.global_step),
-       actions_text(command.options.actions));
+       actions_text(result.actions));
   print_returns(command, result);
   const Estimate& success = result.success_rate;
   if (std::isnan(success.value)) {
@@ -113,7 +113,7 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"episodes", result.episodes},
               {"asked", result.asked},
               {"seed", command.options.seed},
-              {"actions", actions_name(command.options.actions)},
+              {"actions", actions_name(result.actions)},
               {"max_steps", command.options.longest_episode},
               {"mean_return", result.mean_return},
               {"ci_low", result.ci_low},
@@ -253,9 +253,8 @@ int evaluate(EvalCommand command) {
   const Status named = use_best(command.best, command.source);
   if (!named.ok()) return report_error(named, command.json);
   if (!command.panel.empty()) return evaluate_on_panel(command);
-  const Result<EvalActions> actions = actions_of(command.actions);
-  if (!actions.ok()) return report_error(actions.status(), command.json);
-  command.options.actions = actions.value();
+  const Status read = read_actions(command.actions, command.options.actions);
+  if (!read.ok()) return report_error(read, command.json);
   command.options.threads = resolve_threads(command.threads);
   const Result<EvalResult> result = play(command);
   release_interrupts();
@@ -296,7 +295,7 @@ void add_eval_command(Command root, Context& context) {
   const Option actions =
       app.add_option("--actions", command->actions,
                      "most_likely, or sampled: drawn from the policy, as training explores "
-                     "(default most_likely)")
+                     "(default: the run's eval_actions)")
           .type_name("WORD");
   const Option max_steps =
       app.add_option("--max_steps", command->options.longest_episode,

@@ -60,7 +60,8 @@ FileKind kind_of_table(const TomlNode& root) {
   if (root.find("env_id") == nullptr) {
     return root.find("seeds") != nullptr ? FileKind::kStudy : FileKind::kUnknown;
   }
-  return has_one_of({"perturbations", "episodes", "seeds"}) ? FileKind::kPanel : FileKind::kConfig;
+  // Without these it may be either.
+  return has_one_of({"perturbations", "episodes", "seeds"}) ? FileKind::kPanel : FileKind::kUnknown;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broadloom/config/budget.h"
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/record/json.h"
 #include "cli/console.h"
 #include "research/stats/run_statistics.h"
@@ -153,13 +154,15 @@ std::string estimate_text(const Estimate& e) {
 std::string evaluation_words(const StudyPlan& plan) {
   if (plan.evaluations == 0) return "";
   int least = plan.cells.front().config.eval_episodes, most = least;
+  std::set<std::string> actions;
   for (const StudyCell& cell : plan.cells) {
     least = std::min(least, cell.config.eval_episodes);
     most = std::max(most, cell.config.eval_episodes);
+    actions.insert(cell.config.eval_actions);
   }
-  return fmt::format(
-      " Evaluation: mean return of {}{} episode{} of its final policy, most likely actions.",
-      least < most ? to_text(least) + " to " : "", most, most == 1 ? "" : "s");
+  return fmt::format(" Evaluation: mean return of {}{} episode{} of its final policy, {}.",
+                     least < most ? to_text(least) + " to " : "", most, most == 1 ? "" : "s",
+                     actions_words(actions));
 }
 
 Json head_json(const StudyPlan& plan, const std::string& store) {

@@ -23,7 +23,7 @@ namespace {
 struct WatchCommand {
   std::string source;  // a run or a checkpoint
   bool best = false;
-  std::string actions = actions_name(EvalActions::kMostLikely);
+  std::string actions;  // "": as the run's evaluations
   std::string view = "auto";
   std::string out;
   WatchOptions options;
@@ -69,7 +69,7 @@ Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const 
   Json out = {{"run_dir", command.source},
               {"global_step", watched.origin.global_step},
               {"seed", watched.options.seed},
-              {"actions", actions_name(watched.options.actions)},
+              {"actions", actions_name(watched.actions)},
               {"view", view_name(watched.view)},
               {"why_drawn", watched.why_drawn.empty() ? Json() : Json(watched.why_drawn)},
               {"episodes", episodes},
@@ -133,9 +133,7 @@ Result<int> run(WatchCommand& command, const std::vector<std::string>& arguments
         "--out: got '{}', expected a file name that ends in .html, .gif or .mp4", command.out));
   }
   BROADLOOM_TRY(check_movie(command.out));  // before it plays
-  const Result<EvalActions> actions = actions_of(command.actions);
-  if (!actions.ok()) return actions.status();
-  command.options.actions = actions.value();
+  BROADLOOM_TRY(read_actions(command.actions, command.options.actions));
   const Result<WatchView> view = watch_view_of(command.view);
   if (!view.ok()) return view.status();
   command.options.view = view.value();
@@ -189,7 +187,7 @@ void add_watch_command(Command root, Context& context) {
       .type_name("INT");
   app.add_option("--actions", command->actions,
                  "most_likely, or sampled: drawn from the policy, as training explores "
-                 "(default most_likely)")
+                 "(default: the run's eval_actions)")
       .type_name("WORD");
   app.add_option("--max_steps", command->options.max_steps,
                  "Cut longer episodes after this many steps (default 1000)")

@@ -16,6 +16,7 @@
 #include "broadloom/train/device.h"
 #include "cuda/collect/device_collector.h"
 #include "cuda/collect/env_stepper.h"
+#include "cuda/collect/host_stepper.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/learn/learning_ways.h"
 #include "cuda/refusals.h"
@@ -34,9 +35,12 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
+        steps_on_host_(!has_kernels(setup.envs)),
         outputs_(setup.network.shape().action_outputs),
-        collector_(*side_, unstacked(setup.envs), std::move(stepper), device_network(setup.network),
-                   {shapes_of(setup.config), setup.envs.spec().observation.frame_layout(),
+        collector_(*side_, steps_on_host_ ? setup.envs : unstacked(setup.envs), std::move(stepper),
+                   device_network(setup.network),
+                   {shapes_of(setup.config),
+                    steps_on_host_ ? FrameLayout{} : setup.envs.spec().observation.frame_layout(),
                     setup.normalizer}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 cuts_of(setup.config)),
@@ -65,6 +69,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     return status();
   }
   Status bring_environments(VecEnv& envs) override { return collector_.bring_envs(envs); }
+  bool steps_on_host() const override { return steps_on_host_; }
 
   void reshape(const Config& now) override {
     collector_.reshape(shape_of(now));
@@ -89,7 +94,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
       return {ErrorKind::kInvalidConfig,
               "device = cuda: an update was begun and never asked for; take_state() first"};
     }
-    collector_.collect(way_.acting(outputs_), update_.params(), first_step);
+    BROADLOOM_TRY(collector_.collect(way_.acting(outputs_), update_.params(), first_step));
     const DeviceRollout& kept = collector_.block();
     if (rnd_ != nullptr) look(block);
     bring(kept.rewards, block.rewards);
@@ -300,6 +305,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   std::string name_;
   Way way_;
   bool scales_rewards_;  // the host scales the collected rewards
+  bool steps_on_host_;   // environments without kernels
   int outputs_;          // of the policy
   DeviceCollector<Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
@@ -322,12 +328,26 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
   return std::unique_ptr<Device>(std::move(made));
 }
 
+// T of the longest block of a run.
+inline int most_steps(const Config& config) {
+  int most = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    most = std::max(most, config.of_phase(p).num_steps);
+  }
+  return most;
+}
+
 // Makes the device without a check of its memory.
 template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
-  std::unique_ptr<EnvStepper> stepper = make_stepper(*side, setup.envs);
-  if (stepper == nullptr) return unknown_environments(setup);
+  std::unique_ptr<EnvStepper> stepper;
+  if (has_kernels(setup.envs)) {
+    stepper = make_stepper(*side, setup.envs);
+  } else {
+    stepper = std::make_unique<HostStepper<Side>>(*side, setup.envs, setup.pool, setup.config.seed,
+                                                  most_steps(setup.config));
+  }
   return setup.network.shape().action_values
              ? make_learning<PqnWay>(std::move(side), setup, std::move(stepper))
              : make_learning<PpoWay>(std::move(side), setup, std::move(stepper));

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/block_player.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/setup/network_shape.h"
@@ -76,8 +77,35 @@ Status check_sizes(const DeviceSetup& setup) {
   return check_size(ActorCritic(rnd_shape(setup.config, setup.envs.spec())), "rnd_hidden_sizes");
 }
 
-// Accepts the environments that kernels are compiled for, also with stacked frames and
-// disturbances.
+// For environments that the host steps.
+Status check_stepped_by_host(const DeviceSetup& setup) {
+  const EnvSpec& spec = setup.envs.spec();
+  const auto env = [&](const char* what) {
+    return fmt::format("env_id = {}, {}", setup.config.env_id, what);
+  };
+  if (setup.network.shape().critic_observation_size > 0) {
+    return refuse(env("whose critic has observations of its own"), "take another task");
+  }
+  if (spec.action.kind != SpaceKind::kDiscrete && spec.action.kind != SpaceKind::kBox) {
+    return refuse(env("whose actions are several choices"),
+                  "take a task with Discrete or Box ones");
+  }
+  if (spec.observation.frames > 1 && spec.observation.dtype == Dtype::kU8) {
+    return refuse(env("whose frames are stacked"), "set env.frame_stack = 1");
+  }
+  const VecEnvTraits traits = setup.envs.traits();
+  if (traits.filler_rows) {
+    return refuse(env("whose resets take a step"), "use autoreset_mode = SAME_STEP");
+  }
+  if (!traits.has_final_observations) {
+    return refuse(env("which gives no last observations"), "return them");
+  }
+  if (block_player(setup.envs) != nullptr) {
+    return refuse(env("which plays whole blocks by itself"), "take another task");
+  }
+  return {};
+}
+
 Status check_environments(const DeviceSetup& setup) {
   if (setup.envs.spec().action.masked) {
     return refuse(fmt::format("env_id = {}, which has action masks", setup.config.env_id),
@@ -88,19 +116,7 @@ Status check_environments(const DeviceSetup& setup) {
         fmt::format("observations in groups, {}", shape_text(setup.envs.spec().observation)),
         "take an environment with one array");
   }
-  const Undisturbed plain = undisturbed(unstacked(setup.envs));
-  if (!plain.disturbance.obs_noise_of.empty()) {
-    return refuse("disturb.obs_noise_of", "set disturb.obs_noise, or leave it out");
-  }
-  if (plain.disturbance.delays_observations()) {
-    return refuse("disturb.obs_delay", "leave it out");
-  }
-  const VecEnv& inner = plain.envs;
-#define BROADLOOM_IS_ONE(Env) \
-  if (dynamic_cast<const BatchedEnv<Env>*>(&inner) != nullptr) return {};
-  BROADLOOM_EACH_ENV(BROADLOOM_IS_ONE)
-#undef BROADLOOM_IS_ONE
-  return unknown_environments(setup);
+  return has_kernels(setup.envs) ? Status() : check_stepped_by_host(setup);
 }
 
 }  // namespace
@@ -141,20 +157,16 @@ Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits) {
       fmt::join(setup.config.hidden_sizes, ","), setup.network.shape().observation_size, kInstead));
 }
 
-Status unknown_environments(const DeviceSetup& setup) {
-  if (!setup.envs.spec().action.own_low.empty()) {
-    return refuse("env.scale_actions = true", "leave it out");
+bool has_kernels(const VecEnv& envs) {
+  const Undisturbed plain = undisturbed(unstacked(envs));
+  if (!plain.disturbance.obs_noise_of.empty() || plain.disturbance.delays_observations()) {
+    return false;
   }
-  for (const auto& [option, text] : setup.config.env_options) {
-    if (option == "hide_obs") return refuse("env.hide_obs = " + text, "leave it out");
-  }
-  const Space& seen = setup.envs.spec().observation;
-  if (seen.frames > 1 && seen.dtype == Dtype::kF32) {
-    return refuse(fmt::format("env.frame_stack = {} of float32 observations", seen.frames),
-                  "leave it out");
-  }
-  return refuse(fmt::format("env_id = {}", setup.config.env_id),
-                "take an environment of the library (classic control, toy text, MinAtar)");
+#define BROADLOOM_IS_ONE(Env) \
+  if (dynamic_cast<const BatchedEnv<Env>*>(&plain.envs) != nullptr) return true;
+  BROADLOOM_EACH_ENV(BROADLOOM_IS_ONE)
+#undef BROADLOOM_IS_ONE
+  return false;
 }
 
 }  // namespace broadloom::cuda

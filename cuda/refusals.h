@@ -19,7 +19,8 @@ Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::siz
 // memory is too small for the network.
 Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits);
 
-// The error for environments that are not in cuda/env/list.h.
-Status unknown_environments(const DeviceSetup& setup);
+// Whether kernels step these environments: those of cuda/env/list.h, also with stacked images and
+// most disturbances. The host steps others.
+bool has_kernels(const VecEnv& envs);
 
 }  // namespace broadloom::cuda

@@ -144,6 +144,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int curriculum_episodes = 1;
   int eval_interval = 0;
   int eval_episodes = 10;
+  std::string eval_actions = "most_likely";
   int checkpoint_interval = 10;
   int keep_checkpoints = 2;
   // A mean return that ends the run; none: it goes on to its end.
@@ -596,6 +597,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Evaluate every so many iterations; 0: never during training.");
   v("eval_episodes", eval_episodes, KeyMark(Role::kMeasure).needs("eval_interval", kAboveZero),
     Range{1, kMany}, "Episodes per evaluation.");
+  v("eval_actions", eval_actions, later(Role::kMeasure), Choices{{"most_likely", "sampled"}},
+    "Actions of evaluations, also of eval and watch: most_likely, or sampled as in training.");
   v("checkpoint_interval", checkpoint_interval, Role::kRecord, Range{1},
     "Save every so many iterations, and at the end.");
   v("keep_checkpoints", keep_checkpoints, Role::kRecord, Range{0},

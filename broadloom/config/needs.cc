@@ -356,4 +356,14 @@ Config without_idle_values(const Config& config) {
   return out;
 }
 
+const ScheduledValue* spent_value(const Config& config) {
+  const std::set<std::string> idle = idle_keys(config);
+  for (const ScheduledValue& one : kScheduledValues) {
+    const Schedule schedule = schedule_of(config, one);
+    const bool matters = one.value != &Config::ent_coef && !idle.contains(one.key);
+    if (matters && !schedule.is_constant() && schedule.end == 0.0) return &one;
+  }
+  return nullptr;
+}
+
 }  // namespace broadloom

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -39,5 +40,8 @@ std::set<std::string> idle_keys(const Config& config);
 // The config with those keys at their defaults (or at KeyFacts::before): configs that train alike
 // become equal.
 Config without_idle_values(const Config& config);
+
+// A value that falls to 0, where nothing is learnt any more; null: none.
+const ScheduledValue* spent_value(const Config& config);
 
 }  // namespace broadloom

@@ -38,11 +38,22 @@ Estimate success_rate(std::int64_t successes, std::int64_t count) {
   return {rate, low, high, count};
 }
 
+double plain_mean(const std::vector<double>& values) {
+  if (values.empty()) return 0.0;
+  const bool are_equal =
+      std::all_of(values.begin(), values.end(), [&](double x) { return x == values.front(); });
+  if (are_equal) return values.front();
+  const double n = static_cast<double>(values.size());
+  double mean = 0.0;
+  for (const double x : values) mean += x / n;  // in this way, since records keep such means
+  return mean;
+}
+
 Estimate mean_of(const std::vector<double>& values) {
   const double n = static_cast<double>(values.size());
   const std::int64_t count = static_cast<std::int64_t>(values.size());
-  double mean = 0.0, squares = 0.0;
-  for (const double x : values) mean += x / n;
+  const double mean = plain_mean(values);
+  double squares = 0.0;
   if (count < 2) return without_interval(mean, count);
   for (const double x : values) squares += (x - mean) * (x - mean);
   const double half = student_t(static_cast<int>(count) - 1) * std::sqrt(squares / (n - 1.0) / n);

@@ -28,6 +28,9 @@ Estimate without_interval(double value, std::int64_t count);
 // often than asked, and is wider.
 Estimate success_rate(std::int64_t successes, std::int64_t count);
 
+// Mean, exact for equal values; 0 for none.
+double plain_mean(const std::vector<double>& values);
+
 // Mean of at least one independent value, with the interval mean +- t standard errors. A single
 // value has no interval.
 Estimate mean_of(const std::vector<double>& values);

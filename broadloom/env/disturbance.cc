@@ -214,19 +214,19 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   Disturber disturber_;
 };
 
-// An entry of obs_noise_of: "state:0.1", "state[0..2]:0.3" or "0..2:0.3".
+// An entry of obs_noise_of: "state:0.1", "state[0..2]:0.3", "0..2:0.3" or "1:0.3".
 struct NoisePart {
   std::string group;         // "": numbers of the whole observation
   int first = 0, last = -1;  // of the group or the observation; -1: to its end
   double deviation = 0.0;
 };
 
-// False if the text has another form.
+// "0..2", or "1" for one number. False if the text has another form.
 bool parse_range(std::string_view text, NoisePart& out) {
   const std::size_t dots = text.find("..");
-  return dots != std::string_view::npos && parse_text(text.substr(0, dots), out.first).ok() &&
-         parse_text(text.substr(dots + 2), out.last).ok() && out.first >= 0 &&
-         out.last >= out.first;
+  const std::string_view last = dots == std::string_view::npos ? text : text.substr(dots + 2);
+  return parse_text(text.substr(0, dots), out.first).ok() && parse_text(last, out.last).ok() &&
+         out.first >= 0 && out.last >= out.first;
 }
 bool parse_part(std::string_view text, bool has_groups, NoisePart& out) {
   const std::size_t colon = text.rfind(':');
@@ -254,7 +254,7 @@ Status add_part(const std::string& text, const EnvSpec& spec, std::vector<double
   if (!parse_part(text, !groups.empty(), part)) {
     return wrong_part(text, spec,
                       groups.empty()
-                          ? "expected numbers and a deviation of at most 1e6, as 0..2:0.3"
+                          ? "expected numbers and a deviation of at most 1e6, as 1:0.3 or 0..2:0.3"
                           : "expected a group and a deviation of at most 1e6, as state:0.1 or "
                             "state[0..2]:0.3");
   }

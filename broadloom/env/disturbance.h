@@ -43,7 +43,7 @@ struct Disturbance {
       "of floats.");
     v("obs_noise_of", obs_noise_of,
       "Deviations of single groups or numbers, in place of obs_noise: state:0.1, state[0..2]:0.3, "
-      "or without groups 0..2:0.3. The last one that names a number counts.");
+      "or without groups 0..2:0.3 or 1:0.3. The last one that names a number counts.");
     v("action_delay", action_delay, Range{0, 1000},
       "Steps before an action takes effect. Until then, the episode's first action is used.");
     v("action_delay_max", action_delay_max, Range{0, 1000},

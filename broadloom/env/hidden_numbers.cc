@@ -168,4 +168,28 @@ std::unique_ptr<VecEnv> hide_numbers(std::unique_ptr<VecEnv> inner, const Hidden
   return std::make_unique<HiddenNumbersEnv>(std::move(inner), hidden);
 }
 
+Status check_noise_is_seen(const HiddenNumbers& hidden, const Disturbance& disturbance,
+                           const EnvSpec& spec) {
+  if (!hidden.any() || hidden.hide_from != "both") return {};
+  for (const std::string& text : disturbance.obs_noise_of) {
+    Disturbance one;
+    one.obs_noise_of = {text};
+    const Result<std::vector<double>> deviations = noise_deviations(one, spec);
+    if (!deviations.ok()) return deviations.status();
+    bool is_named = false, is_seen = false;
+    for (std::size_t i = 0; i < deviations.value().size(); ++i) {
+      if (deviations.value()[i] <= 0.0) continue;
+      is_named = true;
+      const int number = static_cast<int>(i);
+      is_seen = is_seen || std::count(hidden.hide_obs.begin(), hidden.hide_obs.end(), number) == 0;
+    }
+    if (!is_named || is_seen) continue;
+    return invalid(fmt::format(
+        "disturb.obs_noise_of: got '{}', but env.hide_obs = {} hides these numbers, so the noise "
+        "has no effect; expected numbers of the whole observation, 0 to {}, that are seen",
+        text, to_text(hidden.hide_obs), spec.observation_size() - 1));
+  }
+  return {};
+}
+
 }  // namespace broadloom

@@ -11,6 +11,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/disturbance.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
@@ -40,6 +41,11 @@ bool shows_numbers(const EnvSpec& spec);
 // Removes the hidden numbers from the observation, and gives the critic all of them where asked
 // for. Removes the score range. kInvalidConfig if they do not fit the observation.
 Status describe_hidden_numbers(const HiddenNumbers& hidden, EnvSpec& spec);
+
+// kInvalidConfig if an entry of obs_noise_of names numbers that nobody sees. spec: before they are
+// hidden.
+Status check_noise_is_seen(const HiddenNumbers& hidden, const Disturbance& disturbance,
+                           const EnvSpec& spec);
 
 // Wraps the environments. Costs one copy of each observation per step.
 std::unique_ptr<VecEnv> hide_numbers(std::unique_ptr<VecEnv> inner, const HiddenNumbers& hidden);

@@ -41,13 +41,16 @@ JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
 }  // namespace
 
 std::string eval_json_line(const EvalResult& result, std::uint64_t seed) {
-  return eval_fields(result, seed).add("source", "train").line();
+  JsonLine line = eval_fields(result, seed).add("source", "train");
+  // Lines from before the key `eval_actions` have none either, and are compared with these.
+  if (result.actions != EvalActions::kMostLikely) line.add("actions", actions_name(result.actions));
+  return line.line();
 }
 
 std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options) {
   JsonLine line = eval_fields(result, options.seed);
   line.add("source", "command")
-      .add("actions", actions_name(options.actions))
+      .add("actions", actions_name(result.actions))
       .add("max_steps", options.longest_episode);
   if (!result.engine.empty()) line.add("engine", result.engine);
   return line.line();

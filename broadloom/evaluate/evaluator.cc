@@ -61,24 +61,40 @@ const char* actions_name(EvalActions actions) {
   return actions == EvalActions::kSampled ? "sampled" : "most_likely";
 }
 
-Result<EvalActions> actions_of(std::string_view name) {
-  for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
-    if (name == actions_name(actions)) return actions;
+std::string actions_words(const std::set<std::string>& names) {
+  const bool are_sampled = names.contains(actions_name(EvalActions::kSampled));
+  if (!are_sampled) return "most likely actions";
+  return names.size() > 1 ? "most likely or sampled actions" : "sampled actions";
+}
+
+Status read_actions(std::string_view name, std::optional<EvalActions>& actions) {
+  if (name.empty()) return {};
+  for (const EvalActions known : {EvalActions::kMostLikely, EvalActions::kSampled}) {
+    if (name != actions_name(known)) continue;
+    actions = known;
+    return {};
   }
   return invalid(fmt::format(
       "actions: got '{}', expected most_likely or sampled (drawn as in training)", name));
+}
+
+EvalActions played_actions(const Policy& policy, const EvalOptions& options) {
+  if (options.actions) return *options.actions;
+  return policy.config.eval_actions == actions_name(EvalActions::kSampled)
+             ? EvalActions::kSampled
+             : EvalActions::kMostLikely;
 }
 
 EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec) {
   EvalResult result;
   const double count = static_cast<double>(episodes.size());
   result.episodes = result.asked = static_cast<int>(episodes.size());
-  std::vector<double> returns;
-  returns.reserve(episodes.size());
+  std::vector<double> returns, lengths;
   for (const EvalEpisode& episode : episodes) {
     returns.push_back(episode.episode_return);
-    result.mean_length += episode.length / count;
+    lengths.push_back(episode.length);
   }
+  result.mean_length = plain_mean(lengths);
   const Estimate mean = mean_of(returns);
   result.mean_return = mean.value;
   result.ci_low = mean.low;
@@ -93,8 +109,8 @@ EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& sp
 
 Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalOptions& options) {
   const Config& config = policy.config;
-  EvalScene scene{config.env_id,   config.env_options,      {},
-                  options.actions, options.longest_episode, options.watcher};
+  EvalScene scene{config.env_id,           config.env_options, {}, played_actions(policy, options),
+                  options.longest_episode, options.watcher};
   scene.envs.num_envs = options.episodes;
   scene.envs.seed = options.seed;
   scene.envs.streams = options.streams;
@@ -117,6 +133,7 @@ Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& opti
   EvalResult result =
       episodes.value().empty() ? no_result() : summarise(episodes.value(), played.value());
   result.asked = options.episodes;
+  result.actions = played_actions(policy, options);
   result.engine = played.value().engine;
   result.global_step = policy.origin.global_step;
   result.training_return = policy.origin.training_return;

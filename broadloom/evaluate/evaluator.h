@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +36,12 @@ enum class EvalActions {
   kSampled      // as in training, from separate streams
 };
 
-// "most_likely" or "sampled".
+// "most_likely" or "sampled", as in the key `eval_actions`.
 const char* actions_name(EvalActions actions);
-// The value of such a name; kInvalidConfig for other text.
-Result<EvalActions> actions_of(std::string_view name);
+// "most likely actions", "sampled actions" or "most likely or sampled actions", for such names.
+std::string actions_words(const std::set<std::string>& names);
+// Reads such a name; "" leaves `actions` as it is. kInvalidConfig for other text.
+Status read_actions(std::string_view name, std::optional<EvalActions>& actions);
 
 // Called with the number of ended episodes, at first 0; from several threads, one at a time.
 using PlayProgress = std::function<void(std::int64_t played, std::int64_t episodes)>;
@@ -63,12 +67,12 @@ class EpisodeWatcher {
 
 // Options of an evaluation; the defaults usually suffice.
 struct EvalOptions {
-  int episodes = 100;                              // at least 1
-  std::uint64_t seed = 1;                          // of environments and sampled actions
-  int threads = 1;                                 // results do not depend on them
-  StreamSet streams = StreamSet::kEvaluation;      // separate from training's
-  EvalActions actions = EvalActions::kMostLikely;  // or sampled ones
-  PlayProgress on_progress = {};                   // may be empty
+  int episodes = 100;                          // at least 1
+  std::uint64_t seed = 1;                      // of environments and sampled actions
+  int threads = 1;                             // results do not depend on them
+  StreamSet streams = StreamSet::kEvaluation;  // separate from training's
+  std::optional<EvalActions> actions = {};     // none: as `eval_actions` of the run's config
+  PlayProgress on_progress = {};               // may be empty
   // May be empty. Asked before each step, by any thread; true ends the evaluation.
   std::function<bool()> should_stop = {};
   int longest_episode = kLongestEvalEpisode;  // steps after which an episode is cut
@@ -108,6 +112,7 @@ struct EvalResult {
   double training_return = std::numeric_limits<double>::quiet_NaN();
   std::string note = {};    // LoadedPolicy::note(), of evaluate_run()
   std::string engine = {};  // EnvSpec::engine; "": Broadloom, or the task's own model
+  EvalActions actions = EvalActions::kMostLikely;  // that were played
 };
 
 // The result of one episode.
@@ -118,6 +123,9 @@ struct EvalEpisode {
   std::vector<double> measures;  // of EnvSpec::measures, means over steps
   bool stopped = false;          // by should_stop, before its end
 };
+
+// The actions of an evaluation with these options.
+EvalActions played_actions(const Policy& policy, const EvalOptions& options);
 
 // Plays `episodes` episodes to their ends, one in each environment, so that short episodes do not
 // count more. Clips actions to their bounds. Evaluation streams are disjoint from training's

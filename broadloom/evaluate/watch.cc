@@ -139,14 +139,21 @@ Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& o
   if (!view.ok()) return view.status();
   Film film(spec.value(), options.episodes,
             group_frames(config.env_id, config.env_options, spec.value()));
-  WatchedEpisodes watched{options, spec.value(),      policy.origin,         std::move(film),
-                          {},      view.value().kind, view.value().why_drawn};
+  WatchedEpisodes watched{options,
+                          spec.value(),
+                          policy.origin,
+                          std::move(film),
+                          {},
+                          played_actions(policy, {.actions = options.actions}),
+                          view.value().kind,
+                          view.value().why_drawn,
+                          {}};
   ToldFilm announced(watched.film, watched.view, options);
   Result<std::vector<EvalEpisode>> played =
       play_episodes(policy, {.episodes = options.episodes,
                              .seed = options.seed,
                              .threads = 1,  // Film is not thread-safe
-                             .actions = options.actions,
+                             .actions = watched.actions,
                              .should_stop = options.should_stop,
                              .longest_episode = options.max_steps,
                              .watcher = &announced,

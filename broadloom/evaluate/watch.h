@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,8 @@ const char* view_name(ViewKind view);  // "drawn", "3d"
 struct WatchOptions {
   int episodes = 1;  // at most kMostWatchedEpisodes
   std::uint64_t seed = 1;
-  EvalActions actions = EvalActions::kMostLikely;
-  int max_steps = 1000;  // longer episodes are cut; at most kLongestEvalEpisode
+  std::optional<EvalActions> actions = {};  // none: as `eval_actions` of the run's config
+  int max_steps = 1000;                     // longer episodes are cut; at most kLongestEvalEpisode
   WatchView view = WatchView::kAuto;
   // Called before each state is drawn: the episode, from 0, and the states that it has by then.
   std::function<void(ViewKind view, int episode, int states)> on_state = {};
@@ -41,10 +42,11 @@ struct WatchedEpisodes {
   EnvSpec spec;         // of the environment
   PolicyOrigin origin;  // of the policy
   Film film;
-  std::vector<EvalEpisode> episodes;  // their results
-  ViewKind view = ViewKind::kDrawn;   // of the film
-  std::string why_drawn;              // why a possible 3D view was not used; or empty
-  std::string note;                   // LoadedPolicy::note()
+  std::vector<EvalEpisode> episodes;               // their results
+  EvalActions actions = EvalActions::kMostLikely;  // that were played
+  ViewKind view = ViewKind::kDrawn;                // of the film
+  std::string why_drawn;                           // why a possible 3D view was not used; or empty
+  std::string note;                                // LoadedPolicy::note()
 };
 
 // Plays the first episodes of an evaluation with this seed and number of episodes, with the same

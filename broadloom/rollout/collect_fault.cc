@@ -49,6 +49,19 @@ Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
                       step)};
 }
 
+Status step_failed(std::int64_t step, const Status& error) {
+  return {error.kind(),
+          fmt::format("the simulator failed at its step {}: {}", step, error.message())};
+}
+
+Status too_many_truncations(const EnvSpec& spec, int env, std::int64_t step, int most) {
+  return invalid(fmt::format(
+      "environment {} of {} was truncated at its step {}, more than the {} times per block that "
+      "max_truncations() allows: it truncates before its time limit of {} steps. Declare its real "
+      "time limit, or return the number of steps from max_truncations()",
+      env, spec.id, step, most, spec.max_episode_steps));
+}
+
 Status fault_status(std::uint64_t order, std::int64_t first_step) {
   if (order == kNoFault) return {};
   const FaultLocation fault = decode_fault(order);

@@ -7,6 +7,7 @@
 
 #include "broadloom/core/host_device.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/spec.h"
 
 namespace broadloom {
 
@@ -53,6 +54,12 @@ int first_not_finite(std::span<const float> rows, int width);
 // group: of the observation; "": it has none.
 Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
                   const std::string& group = "");
+
+// The error of a simulator whose step failed, with the simulator's own. step: of the run.
+Status step_failed(std::int64_t step, const Status& error);
+
+// An environment was truncated more often than its `most` slots of a block.
+Status too_many_truncations(const EnvSpec& spec, int env, std::int64_t step, int most);
 
 // The error for a sort key, in a block that begins at the run's step first_step. Ok for kNoFault.
 Status fault_status(std::uint64_t order, std::int64_t first_step);

@@ -155,10 +155,7 @@ Status Collector::share_rows(std::int64_t first_step, RolloutBlock& block) {
 }
 
 Status Collector::Fault::status() const {
-  if (place == FaultPlace::kStep) {
-    return {error.kind(),
-            fmt::format("the simulator failed at its step {}: {}", step, error.message())};
-  }
+  if (place == FaultPlace::kStep) return step_failed(step, error);
   if (!error.ok()) return error;
   return not_finite(place, fmt::format("environment {}", env), step, group);
 }
@@ -514,18 +511,6 @@ std::string Collector::group_of(std::span<const float> row) const {
   return {};
 }
 
-namespace {
-
-Status too_many_truncations(const VecEnv& envs, int env, std::int64_t step, int most) {
-  return invalid(fmt::format(
-      "environment {} of {} was truncated at its step {}, more than the {} times per block that "
-      "max_truncations() allows: it truncates before its time limit of {} steps. Declare its real "
-      "time limit, or return the number of steps from max_truncations()",
-      env, envs.spec().id, step, most, envs.spec().max_episode_steps));
-}
-
-}  // namespace
-
 // A simulator without final observations still uses slots, which get no value. False at more
 // truncations than slots, or if a final observation is not finite.
 bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step,
@@ -550,7 +535,7 @@ bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std
     if (block.truncated[block.index(t, n)] == 0) continue;
     if (block.truncations[n] >= block.S) {
       group.fault = {n, step, FaultPlace::kTruncation,
-                     too_many_truncations(envs_, n, step, block.S)};
+                     too_many_truncations(envs_.spec(), n, step, block.S)};
       return false;
     }
     const std::size_t place = block.final_index(n, block.truncations[n]++);

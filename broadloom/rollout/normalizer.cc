@@ -172,7 +172,7 @@ void ObsNormalizer::commit() {
   if (mirror_ != nullptr) add_images(total);
   statistics_.merge(total.count, total.sum.data(), total.squares.data());
   refresh();
-  empty_sums();
+  forget_sums();
 }
 
 // The sums are about a mean that is its own image. Rows and images together count once.
@@ -192,14 +192,13 @@ void ObsNormalizer::set_mirror(const SignedPermutation* mirror) {
   state_restored();
 }
 
-// A failed block may have left sums.
 void ObsNormalizer::state_restored() {
   if (mirror_ != nullptr) statistics_.average_images(*mirror_);
   refresh();
-  empty_sums();
+  forget_sums();
 }
 
-void ObsNormalizer::empty_sums() {
+void ObsNormalizer::forget_sums() {
   for (Sums& sums : shards_) {
     sums.count = 0.0;
     std::fill(sums.sum.begin(), sums.sum.end(), 0.0);

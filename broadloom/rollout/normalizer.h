@@ -94,6 +94,8 @@ class ObsNormalizer {
   void add_sums(std::span<const int> shard_bounds, Exchange& exchange);
   // Merges the sums since the last commit into the statistics.
   void commit();
+  // Drops the sums since the last commit, which a failed block leaves.
+  void forget_sums();
 
   // From now on the statistics are those of all rows and their mirror images, so that the image of
   // a normalised row is the normalised image. mirror: outlives this object.
@@ -125,7 +127,6 @@ class ObsNormalizer {
   };
 
   void refresh();
-  void empty_sums();
   void add_images(Sums& total) const;
 
   RunningMeanStd statistics_;

@@ -6,6 +6,7 @@
 #include "broadloom/learn/gradient_cut.h"
 #include "broadloom/learn/ppo_loss.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/rollout/observations.h"
 
 namespace broadloom {
 namespace {
@@ -30,6 +31,15 @@ std::size_t moments_bytes(const RunSizes& run) {
     shards = std::max(shards, static_cast<std::size_t>(plan.count()));
   }
   return shards * static_cast<std::size_t>(2 * ObsNormalizer::kChains * columns) * sizeof(double);
+}
+
+// Bytes that pass between two waits in a step of environments that the host steps: actions, both
+// observations, rewards and ends.
+std::size_t step_bytes(const EnvSpec& spec, const Config& config) {
+  const std::size_t row = 2 * observation_type(spec.observation).row_bytes() +
+                          (static_cast<std::size_t>(spec.action_size()) + 1) * sizeof(float) + 2 +
+                          (spec.names_success ? sizeof(EpisodeEnd) : 0);
+  return static_cast<std::size_t>(config.most_envs()) * row;
 }
 
 }  // namespace
@@ -65,7 +75,8 @@ std::size_t passing_bytes(const RunSizes& run, VecEnv& envs) {
   const std::size_t params = (run.network.parameter_count() + companion.parameters) * sizeof(float);
   // The first block also copies parameters, moments and environments, and returns new parameters.
   const std::size_t moments = moments_bytes(run);
-  const std::size_t copied_bytes = block + moments + permutations + notes + 4 * params + states;
+  const std::size_t copied_bytes = std::max(
+      block + moments + permutations + notes + 4 * params + states, step_bytes(run.spec, config));
   // Staging pages grow by a quarter more than needed. Moments and results of an update also have
   // arrays of their own.
   return copied_bytes / 4 * 5 + moments + permutations + states + notes + params;

@@ -179,6 +179,7 @@ Result<Config> resolve_config(const Overrides& overrides) {
   for (const KeyUse& use : uses.value()) {
     if (!use.refusal.empty()) return invalid(use.refusal);
   }
+  BROADLOOM_TRY(check_noise_is_seen(config.value().env_id, config.value().env_options));
   return config;
 }
 

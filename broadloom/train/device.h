@@ -9,6 +9,7 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/core/thread_pool.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/learn/algorithm.h"
 #include "broadloom/nn/actor_critic.h"
@@ -22,7 +23,8 @@ enum class BlockParts {
 };
 
 // An algorithm whose environments, block, parameters and moments are on a device. The CPU has
-// copies, which are updated on request. All bits equal those of the CPU's collector, environments
+// copies, which are updated on request. Environments without kernels are stepped by the CPU, with
+// actions that the device chooses. All bits equal those of the CPU's collector, environments
 // and algorithm, except with precision = tf32, which the CPU does not have.
 class Device : public Algorithm {
  public:
@@ -51,6 +53,10 @@ class Device : public Algorithm {
   // observer. Nothing is learnt from a failed block.
   virtual void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) = 0;
 
+  // Whether the host steps the environments, since they have no kernels. Their state never leaves
+  // it.
+  virtual bool steps_on_host() const { return false; }
+
   // Copies moments or environments from the device to the CPU. Each update() returns parameters.
   virtual Status bring_moments(Learner& learner) = 0;
   virtual Status bring_environments(VecEnv& envs) = 0;
@@ -69,6 +75,7 @@ struct DeviceSetup {
   const Config& config;
   const ActorCritic& network;
   VecEnv& envs;
+  ThreadPool& pool;                     // steps environments that have no kernels
   ObsNormalizer* normalizer = nullptr;  // null: no normalisation
 };
 

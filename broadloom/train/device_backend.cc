@@ -34,10 +34,10 @@ class DeviceBackend final : public Backend {
 
   void bootstrap_values() override {}  // the block arrives with them
 
-  bool steps_elsewhere() const override { return true; }
+  bool steps_elsewhere() const override { return !device_->steps_on_host(); }
 
   Status gather_environments(std::int64_t iteration) override {
-    if (is_behind_ || gathered_iteration_ == iteration) return {};
+    if (is_behind_ || gathered_iteration_ == iteration || device_->steps_on_host()) return {};
     BROADLOOM_TRY(device_->bring_environments(setup_.envs));
     gathered_iteration_ = iteration;
     return call_simulator(setup_.envs.spec().id, "state_restored",
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup) 
                     setup.config.device, setup.ranks.size()));
   }
   Result<std::unique_ptr<Device>> device =
-      make_device({setup.config, setup.network, setup.envs, setup.normalizers.policy});
+      make_device({setup.config, setup.network, setup.envs, setup.pool, setup.normalizers.policy});
   if (!device.ok()) return device.status();
   return std::unique_ptr<Backend>(std::make_unique<DeviceBackend>(setup, device.take()));
 }

@@ -200,17 +200,18 @@ Json seeds_of(const Config& config, const RolloutContract& contract,
   return out;
 }
 
-// host: the machine on which speed and memory were measured.
-Json machine_of(const Manifest& manifest, const Manifest& host) {
+// host: the machine on which speed and memory were measured. device: the trainer's; null: the CPU.
+Json machine_of(const Manifest& manifest, const Manifest& host, const Device* device) {
   const bool on_host = manifest.device.empty();
   const char* const place = on_host ? "host" : "device";
+  const char* const stepped = device != nullptr && device->steps_on_host() ? "host" : place;
   Json out = {{"device", on_host ? "cpu" : manifest.device},
               {"cpu", host.cpu},
               {"cores", host.cores},
               {"memory_bytes", host.memory_bytes},
               {"isa", manifest.isa},
               // The place of each stage, which shows copies between devices.
-              {"residency", {{"simulation", place}, {"rollout", place}, {"update", place}}}};
+              {"residency", {{"simulation", stepped}, {"rollout", place}, {"update", place}}}};
   if (!manifest.bits.empty()) out["bits"] = manifest.bits;
   if (!manifest.device_changes.empty()) {
     out["device_changes"] = changes_json(manifest.device_changes, "device");
@@ -360,7 +361,8 @@ Result<std::string> make_ledger_line(const RunFolder& folder, const std::string&
   line["seeds"] = seeds_of(config.value(), contract.value(), panel);
   const bool has_trained = measured.steps > 0;
   line["machine"] = machine_of(manifest.value(),
-                               has_trained ? make_manifest({}, 0, threads, "") : manifest.value());
+                               has_trained ? make_manifest({}, 0, threads, "") : manifest.value(),
+                               trainer.device());
   line["program"] = program_of(manifest.value(), trainer.spec().plugin);
   line["memory"] = memory_of(contract.value(), measured, has_trained ? trainer.device() : nullptr);
   line["speed"] = speed_of(measured, threads, ranks);

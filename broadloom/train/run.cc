@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "broadloom/config/needs.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/escape.h"
 #include "broadloom/core/hash.h"
@@ -239,6 +240,26 @@ void warn_of_emulation(const Config& config, const RunHooks& hooks) {
       "are emulated (isa=exact), which takes some 70 times as long");
 }
 
+// At a rate or a clip range of 0 a policy learns nothing.
+void note_spent(const Config& config, const RunHooks& hooks) {
+  const ScheduledValue* const spent = spent_value(config);
+  const std::int64_t steps = config.schedule_timesteps;
+  if (!hooks.on_note || spent == nullptr || steps == 0 || steps >= config.trained_steps()) return;
+  hooks.on_note(
+      fmt::format("the {} is 0 from step {} of {} on, so the policy learns nothing there; set "
+                  "{}schedule_timesteps = 0",
+                  spent->words, with_commas(steps), with_commas(config.total_timesteps),
+                  spent->end == nullptr ? "" : "learning_rate_end above 0, or "));
+}
+
+// No part of a run falls back to the CPU unnoticed.
+void note_host_steps(const Trainer& trainer, const RunHooks& hooks) {
+  if (trainer.device() == nullptr || !trainer.device()->steps_on_host() || !hooks.on_note) return;
+  hooks.on_note(fmt::format(
+      "no kernels step {}: the CPU steps it, and device = {} chooses the actions and learns",
+      trainer.config().env_id, trainer.config().device));
+}
+
 Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& init,
                                           Trainer& trainer, const RunHooks& hooks) {
   if (!init) return std::optional<PolicySource>();
@@ -257,6 +278,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
                          const std::optional<TeacherFile>& given_teacher) {
   BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
+  note_spent(config, hooks);
   if (hooks.on_note) {
     const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
     const std::string encoder = spec.ok() ? encoder_advice(config, spec.value()) : "";
@@ -281,6 +303,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(config, threads, ranks, StartFrom::kStart, teacher.value());
   if (!trainer.ok()) return trainer.status();
+  note_host_steps(*trainer.value(), hooks);
   const Result<std::optional<PolicySource>> source = begin(init, *trainer.value(), hooks);
   if (!source.ok()) return source.status();
   FileLock lock;  // held before others can see the folder and resume the run
@@ -418,6 +441,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
       const bool is_said = change.is_of_engine && other_engine;
       if (!is_said && hooks.on_note) hooks.on_note(change.text);
     }
+    note_host_steps(*trainer.value(), hooks);
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {

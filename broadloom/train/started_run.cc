@@ -56,17 +56,6 @@ Status check_lines(const std::string& path, std::int64_t bytes) {
                                            wrong->substr(0, 60), kRemedy)};
 }
 
-// A value that falls to 0, where nothing is learnt any more; null: none.
-const ScheduledValue* spent_value(const Config& config) {
-  const std::set<std::string> idle = idle_keys(config);
-  for (const ScheduledValue& one : kScheduledValues) {
-    const Schedule schedule = schedule_of(config, one);
-    const bool matters = one.value != &Config::ent_coef && !idle.contains(one.key);
-    if (matters && !schedule.is_constant() && schedule.end == 0.0) return &one;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Result<StartedRun> open_started_run(const std::string& run_dir) {

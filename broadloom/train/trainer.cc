@@ -277,6 +277,9 @@ Status Trainer::fill_block() {
 void Trainer::forget_block() {
   --clock_.iteration;
   learner_.learning_rate = last_rate_;
+  for (ObsNormalizer* const normalizer : {normalizers().policy, normalizers().critic}) {
+    if (normalizer != nullptr) normalizer->forget_sums();
+  }
   std::fill(block_.next_states.begin(), block_.next_states.end(), 0.0f);
   has_whole_state_ = !envs_->traits().saves_state;
   episodes_lost_ = !envs_->traits().saves_state;

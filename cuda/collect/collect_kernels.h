@@ -50,11 +50,177 @@ struct CollectSteps {
   int begin, end;
 };
 
+// An observation as environments show it.
+struct ShownNumbers {
+  int size;     // numbers of a row
+  int checked;  // of which the first ones are checked; of a one-hot row all are NaN, or none
+};
+
+// Writes the results of a step into the block, and notes faults. One thread for each environment.
+template <class Observed>
+struct StepKeeper {
+  const CollectSteps& steps;
+  ShownNumbers shown;
+
+  // Checks what environment n shows, before a clip could hide a fault.
+  BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
+    note(n, t, all_numbers(row_of(rows_of, n), shown.checked), place);
+  }
+  // The reward of step t; the final observation of an episode that was truncated there; and the new
+  // frame of a stack. Rows of the step's results begin at t * N.
+  BROADLOOM_HD void keep(int n, int t) const {
+    const DeviceRollout& rollout = steps.rollout;
+    const std::size_t row = static_cast<std::size_t>(t) * rollout.N + static_cast<std::size_t>(n);
+    note(n, t, std::isfinite(rollout.rewards[row]), FaultPlace::kReward);
+    if (rollout.truncated[row] != 0 && rollout.truncations[n] < rollout.S) {
+      check(n, t, rollout.ends, FaultPlace::kFinalObservation);
+      keep_final(n);
+    }
+    take_frame(n, has_ended(row));
+  }
+  BROADLOOM_HD bool has_ended(std::size_t row) const {
+    return (steps.rollout.terminated[row] | steps.rollout.truncated[row]) != 0;
+  }
+
+ private:
+  // Row n as the environment shows it.
+  BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
+    return rows_of.as<Observed>() +
+           static_cast<std::size_t>(n) * static_cast<std::size_t>(shown.size);
+  }
+  // Records only an environment's first fault, because its faults come in order of time.
+  BROADLOOM_HD void note(int n, int t, bool is_finite, FaultPlace place) const {
+    if (is_finite || steps.rollout.faults[n] != kNoFault) return;
+    steps.rollout.faults[n] = fault_order(t, place, n);
+  }
+
+  // Stores the final observation of a truncated episode.
+  BROADLOOM_HD void keep_final(int n) const {
+    const DeviceRollout& rollout = steps.rollout;
+    const std::size_t width = static_cast<std::size_t>(rollout.D);
+    const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
+    Observed* const kept = rollout.final_observations.template as<Observed>() + place * width;
+    const Observed* const last = row_of(rollout.ends, n);
+    for (int i = 0; i < rollout.D; ++i) {
+      if constexpr (std::is_same_v<Observed, std::uint8_t>) {
+        if (rollout.frames.count > 1) {
+          kept[i] = pushed(rollout.frames, rollout.now.bytes + n * width, last, i);
+          continue;
+        }
+      }
+      kept[i] = steps.scale.apply(last[i], i);
+    }
+  }
+
+  // Pushes environment n's new frame onto its stack, if it has one.
+  BROADLOOM_HD void take_frame([[maybe_unused]] int n, [[maybe_unused]] bool begins) const {
+    if constexpr (std::is_same_v<Observed, std::uint8_t>) {
+      const DeviceRollout& rollout = steps.rollout;
+      if (rollout.frames.count == 1) return;
+      std::uint8_t* const stack =
+          rollout.now.bytes + static_cast<std::size_t>(n) * static_cast<std::size_t>(rollout.D);
+      const std::uint8_t* const frame = row_of(rollout.shown, n);
+      if (begins) {
+        begin_on_stack(rollout.frames, rollout.D, frame, stack);
+      } else {
+        push_on_stack(rollout.frames, rollout.D, frame, stack);
+      }
+    }
+  }
+};
+
+// Stores what environments show at a step, and draws their actions. A separate critic has no part
+// here: ValuesKernel computes its values afterwards, for all steps at once.
+template <class Observed, class Acting>
+struct StepActor {
+  StepKeeper<Observed> keeper;
+  std::uint64_t seed;
+  const ActionBounds& bounds;
+  const Acting& acting;
+
+  // Then calls step(n) for each environment that has an action, in its own thread. read, work: of
+  // the block's tile.
+  template <class Block, class Step>
+  BROADLOOM_HD void act_all(Block& block, const TileParams& read, float* work, int t,
+                            const Step& step) const {
+    const CollectSteps& steps = keeper.steps;
+    const DeviceRollout& rollout = steps.rollout;
+    const DeviceNetwork& network = steps.network;
+    const int tile_rows = steps.tiles.rows, first = block.index() * tile_rows;
+    const int left = rollout.N - first, rows = left < tile_rows ? left : tile_rows;
+    const std::size_t first_row = static_cast<std::size_t>(t) * rollout.N + first;
+    const std::size_t width = static_cast<std::size_t>(rollout.D);
+    const DeviceObservations seen = rollout.now.offset_by(first * width);
+    load_rows(block, seen, 0, rollout.D, rows, steps.scale, work);
+    over_elements(block, rows, rollout.D, [&](int r) {
+      const std::size_t row = first_row + static_cast<std::size_t>(r);
+      const Observed* const numbers =
+          seen.template as<Observed>() + static_cast<std::size_t>(r) * width;
+      return [&rollout, row, numbers](int i) {
+        rollout.observations.keep(row, i, rollout.D, numbers[i]);
+      };
+    });
+    keep_ages(block, t, first_row, rows);
+    block.sync();
+    forward_tile<true>(block, network.actor, network.activation, read, steps.places, work, rows);
+    if (block.thread() >= rows) return;
+    const float* const outputs = work + steps.places.outputs + block.thread();
+    if (network.action_values) {
+      rollout.values[first_row + block.thread()] = largest_of(outputs, network.outputs, tile_rows);
+    } else if (network.sides() == 1) {
+      keep_values(first_row + block.thread(), work + steps.places.values + block.thread());
+    }
+    const int n = first + block.thread();
+    if (t == 0) {
+      rollout.faults[n] = kNoFault;
+      rollout.truncations[n] = 0;
+    }
+    keeper.check(n, t, rollout.shown, FaultPlace::kObservation);
+    if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
+    act(n, t, outputs, first_row + block.thread());
+    step(n);
+  }
+
+ private:
+  // Stores the values of a critic that shares the actor's body.
+  BROADLOOM_HD void keep_values(std::size_t row, const float* values) const {
+    const CollectSteps& steps = keeper.steps;
+    steps.rollout.values[row] = values[0];
+    if (steps.network.values > 1) steps.rollout.int_values[row] = values[steps.tiles.rows];
+  }
+
+  // Records which frame stacks begin their episodes.
+  template <class Block>
+  BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t first_row, int rows) const {
+    const DeviceRollout& rollout = keeper.steps.rollout;
+    if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
+    const std::size_t row = first_row + static_cast<std::size_t>(block.thread());
+    const std::size_t before = t == 0 ? row : row - static_cast<std::size_t>(rollout.N);
+    rollout.observations.frames.keep_age(row, keeper.has_ended(before));
+  }
+
+  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: the action
+  // within its bounds.
+  BROADLOOM_HD void act(int n, int t, const float* outputs, std::size_t row) const {
+    const CollectSteps& steps = keeper.steps;
+    const DeviceRollout& rollout = steps.rollout;
+    Random random(seed, Purpose::kAction, static_cast<std::uint32_t>(n),
+                  static_cast<std::uint64_t>(steps.first_step + t));
+    float* const drawn = rollout.actions + row * rollout.A;
+    rollout.log_probs[row] =
+        acting.act(steps.network, steps.params, outputs, steps.tiles.rows, random, drawn);
+    for (int a = 0; a < rollout.A; ++a) {
+      const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
+      rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
+          bounds.high[a] < above ? bounds.high[a] : above;
+    }
+  }
+};
+
 // Collects these steps for all N environments: observe, draw actions, step, store.
 //
 // Environments are independent, so a thread block loops over the steps of its own environments
-// without waiting for others. Its copy of the policy's weights serves all steps. A separate critic
-// has no part here: ValuesKernel computes its values afterwards, for all steps at once.
+// without waiting for others. Its copy of the policy's weights serves all steps.
 template <class Env, class Acting>
 struct CollectKernel : CollectSteps {
   static constexpr int kThreads = kMostCollectThreads, kBlocksAtOnce = 1;
@@ -69,96 +235,19 @@ struct CollectKernel : CollectSteps {
   BROADLOOM_HD void operator()(Block& block) const {
     const TileParams read = params_of(block, tiles, network.actor, params);
     float* const work = tiles.memory(block, block.template shared<float>());
+    const int size = setup.observation_size;
+    const StepKeeper<Observed> keeper{*this, {size, setup.is_one_hot ? 1 : size}};
+    const StepActor<Observed, Acting> actor{keeper, setup.seed, bounds, acting};
     for (int t = begin; t < end; ++t) {
-      step_all(block, read, work, t);
+      actor.act_all(block, read, work, t, [&](int n) {
+        step_row(n, t);
+        keeper.keep(n, t);
+      });
       block.sync();
     }
   }
 
  private:
-  template <class Block>
-  BROADLOOM_HD void step_all(Block& block, const TileParams& read, float* work, int t) const {
-    const int first = block.index() * tiles.rows;
-    const int left = rollout.N - first, rows = left < tiles.rows ? left : tiles.rows;
-    const std::size_t first_row = static_cast<std::size_t>(t) * rollout.N + first;
-    const std::size_t width = static_cast<std::size_t>(rollout.D);
-    const DeviceObservations seen = rollout.now.offset_by(first * width);
-    load_rows(block, seen, 0, rollout.D, rows, scale, work);
-    over_elements(block, rows, rollout.D, [&](int r) {
-      const std::size_t row = first_row + static_cast<std::size_t>(r);
-      const Observed* const numbers = seen.as<Observed>() + static_cast<std::size_t>(r) * width;
-      return
-          [this, row, numbers](int i) { rollout.observations.keep(row, i, rollout.D, numbers[i]); };
-    });
-    keep_ages(block, t, first_row, rows);
-    block.sync();
-    forward_tile<true>(block, network.actor, network.activation, read, places, work, rows);
-    if (block.thread() >= rows) return;
-    const float* const outputs = work + places.outputs + block.thread();
-    if (network.action_values) {
-      rollout.values[first_row + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
-    } else if (network.sides() == 1) {
-      keep_values(first_row + block.thread(), work + places.values + block.thread());
-    }
-    const int n = first + block.thread();
-    if (t == 0) {
-      rollout.faults[n] = kNoFault;
-      rollout.truncations[n] = 0;
-    }
-    check(n, t, rollout.shown, FaultPlace::kObservation);
-    if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
-    act(n, t, outputs, first_row + block.thread());
-    step_row(n, t);
-  }
-
-  // Stores the values of a critic that shares the actor's body.
-  BROADLOOM_HD void keep_values(std::size_t row, const float* values) const {
-    rollout.values[row] = values[0];
-    if (network.values > 1) rollout.int_values[row] = values[tiles.rows];
-  }
-
-  // Records which frame stacks begin their episodes.
-  template <class Block>
-  BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t first_row, int rows) const {
-    if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
-    const std::size_t row = first_row + static_cast<std::size_t>(block.thread());
-    const std::size_t before = t == 0 ? row : row - static_cast<std::size_t>(rollout.N);
-    rollout.observations.frames.keep_age(row, has_ended(before));
-  }
-  BROADLOOM_HD bool has_ended(std::size_t row) const {
-    return (rollout.terminated[row] | rollout.truncated[row]) != 0;
-  }
-
-  // Checks what environment n shows, before a clip could hide a fault.
-  BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
-    const int width = setup.is_one_hot ? 1 : setup.observation_size;  // all are NaN, or none
-    note(n, t, all_numbers(row_of(rows_of, n), width), place);
-  }
-  // Row n as the environment shows it.
-  BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
-    const std::size_t width = static_cast<std::size_t>(setup.observation_size);
-    return rows_of.as<Observed>() + static_cast<std::size_t>(n) * width;
-  }
-  // Records only an environment's first fault, because its faults come in order of time.
-  BROADLOOM_HD void note(int n, int t, bool is_finite, FaultPlace place) const {
-    if (is_finite || rollout.faults[n] != kNoFault) return;
-    rollout.faults[n] = fault_order(t, place, n);
-  }
-
-  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: the action
-  // within its bounds.
-  BROADLOOM_HD void act(int n, int t, const float* outputs, std::size_t row) const {
-    Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
-                  static_cast<std::uint64_t>(first_step + t));
-    float* const drawn = rollout.actions + row * rollout.A;
-    rollout.log_probs[row] = acting.act(network, params, outputs, tiles.rows, random, drawn);
-    for (int a = 0; a < rollout.A; ++a) {
-      const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
-      rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
-          bounds.high[a] < above ? bounds.high[a] : above;
-    }
-  }
-
   BROADLOOM_HD void step_row(int n, int t) const {
     const std::size_t first = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
@@ -167,44 +256,38 @@ struct CollectKernel : CollectSteps {
                              rollout.ends.as<Observed>(),
                              rollout.outcomes == nullptr ? nullptr : rollout.outcomes + first},
              n);
-    note(n, t, std::isfinite(rollout.rewards[first + n]), FaultPlace::kReward);
-    if (rollout.truncated[first + n] != 0) {
-      check(n, t, rollout.ends, FaultPlace::kFinalObservation);
-      keep_final(n);
-    }
-    take_frame(n, has_ended(first + n));
   }
+};
 
-  // Stores the final observation of a truncated episode.
-  BROADLOOM_HD void keep_final(int n) const {
-    const std::size_t width = static_cast<std::size_t>(rollout.D);
-    const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
-    Observed* const kept = rollout.final_observations.as<Observed>() + place * width;
-    const Observed* const last = row_of(rollout.ends, n);
-    for (int i = 0; i < rollout.D; ++i) {
-      if constexpr (std::is_same_v<Observed, std::uint8_t>) {
-        if (rollout.frames.count > 1) {
-          kept[i] = pushed(rollout.frames, rollout.now.bytes + n * width, last, i);
-          continue;
-        }
-      }
-      kept[i] = scale.apply(last[i], i);
-    }
+// The first half of a step of environments that the host steps.
+template <class Observed, class Acting>
+struct ActKernel : CollectSteps {
+  static constexpr int kThreads = kMostCollectThreads, kBlocksAtOnce = 1;
+
+  ShownNumbers shown;
+  std::uint64_t seed;
+  ActionBounds bounds;
+  Acting acting;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const TileParams read = params_of(block, tiles, network.actor, params);
+    float* const work = tiles.memory(block, block.template shared<float>());
+    const StepActor<Observed, Acting> actor{{*this, shown}, seed, bounds, acting};
+    actor.act_all(block, read, work, begin, [](int) {});
   }
+};
 
-  // Pushes environment n's new frame onto its stack, if it has one.
-  BROADLOOM_HD void take_frame([[maybe_unused]] int n, [[maybe_unused]] bool begins) const {
-    if constexpr (std::is_same_v<Observed, std::uint8_t>) {
-      if (rollout.frames.count == 1) return;
-      std::uint8_t* const stack =
-          rollout.now.bytes + static_cast<std::size_t>(n) * static_cast<std::size_t>(rollout.D);
-      const std::uint8_t* const frame = row_of(rollout.shown, n);
-      if (begins) {
-        begin_on_stack(rollout.frames, rollout.D, frame, stack);
-      } else {
-        push_on_stack(rollout.frames, rollout.D, frame, stack);
-      }
-    }
+// The second half: the results have come. shape: shape_for_rows(N).
+template <class Observed>
+struct KeepKernel : CollectSteps {
+  ShownNumbers shown;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n >= rollout.N || rollout.faults[n] != kNoFault) return;
+    StepKeeper<Observed>{*this, shown}.keep(n, begin);
   }
 };
 

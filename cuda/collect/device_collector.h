@@ -73,17 +73,19 @@ class DeviceCollector {
   }
 
   // Collects a block from the run's step first_step, with all values. acting: PolicyActing or
-  // EpsilonActing.
+  // EpsilonActing. An error is of environments that the host steps, or the fault before it.
   template <class Acting>
-  void collect(const Acting& acting, const float* params, std::int64_t first_step) {
+  Status collect(const Acting& acting, const float* params, std::int64_t first_step) {
+    BROADLOOM_TRY(envs_->begin_block(block_.shown, block_.N, first_step));
     normalizer_.begin_block();
     const ObservationScale scale = normalizer_.scale(), as_it_is{};
     for (int t = 0; t < block_.T; t += kStepsAtOnce) {
       const int end = std::min(t + kStepsAtOnce, block_.T);
-      envs_->step(
+      const Status stepped = envs_->step(
           acting,
           {network_, params, block_, acting_tiles_, acting_places_, scale, first_step, t, end},
           shape_of_rows(network_.actor, acting_room_, acting_room_.rows, block_.N));
+      if (!stepped.ok()) return first_of_both(stepped, first_step);
     }
     if (network_.sides() == 2) {
       values(params, block_.observations, block_.T * block_.N, scale, block_.values,
@@ -98,7 +100,8 @@ class DeviceCollector {
              block_.final_values + s * n, nullptr);
     }
     normalise();
-    side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
+    find_first_fault();
+    return {};
   }
 
   // Copies to the host: the first fault, and the block's sums for the normaliser.
@@ -152,6 +155,19 @@ class DeviceCollector {
 
  private:
   void observe() { envs_->observe(block_.shown); }
+
+  void find_first_fault() {
+    side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
+  }
+  // The block's first fault, which comes before what ended its steps; else `ended`.
+  Status first_of_both(const Status& ended, std::int64_t first_step) {
+    find_first_fault();
+    side_.copy_out(&brought_fault_, first_fault_, 1);
+    side_.wait();
+    BROADLOOM_TRY(side_.status());
+    BROADLOOM_TRY(fault_status(brought_fault_, first_step));
+    return ended;
+  }
 
   // Calls f(stacks [N, D], bytes) if environments show stacks, which come last in their state.
   template <class F>

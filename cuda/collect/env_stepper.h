@@ -2,6 +2,7 @@
 // code that does not depend on it is compiled once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "broadloom/core/status.h"
@@ -26,13 +27,21 @@ class EnvStepper {
   // As in DeviceEnvironments.
   virtual void take(VecEnv& envs) = 0;
   virtual Status bring(VecEnv& envs) = 0;
-  // shown: has the dtype of their observation space.
+  // Shows what the environments show that were taken; those that the host steps wait for
+  // begin_block(). shown: has the dtype of their observation space.
   virtual void observe(const DeviceObservations& shown) = 0;
+  // Before a block of the first N environments. An error is the environments'.
+  virtual Status begin_block(const DeviceObservations& /*shown*/, int /*N*/,
+                             std::int64_t /*first_step*/) {
+    return {};
+  }
 
-  virtual void step(const PolicyActing& acting, const CollectSteps& steps,
-                    const KernelShape& shape) = 0;
-  virtual void step(const EpsilonActing& acting, const CollectSteps& steps,
-                    const KernelShape& shape) = 0;
+  // Acts, steps and keeps these steps. An error is the environments', or says that a fault was
+  // noted and the block ended there.
+  virtual Status step(const PolicyActing& acting, const CollectSteps& steps,
+                      const KernelShape& shape) = 0;
+  virtual Status step(const EpsilonActing& acting, const CollectSteps& steps,
+                      const KernelShape& shape) = 0;
 };
 
 template <class Env, class Side>
@@ -47,21 +56,22 @@ class EnvStepperOf final : public EnvStepper {
   void observe(const DeviceObservations& shown) override {
     envs_.observe(shown.as<EnvObserved<Env>>());
   }
-  void step(const PolicyActing& acting, const CollectSteps& steps,
-            const KernelShape& shape) override {
-    run(acting, steps, shape);
+  Status step(const PolicyActing& acting, const CollectSteps& steps,
+              const KernelShape& shape) override {
+    return run(acting, steps, shape);
   }
-  void step(const EpsilonActing& acting, const CollectSteps& steps,
-            const KernelShape& shape) override {
-    run(acting, steps, shape);
+  Status step(const EpsilonActing& acting, const CollectSteps& steps,
+              const KernelShape& shape) override {
+    return run(acting, steps, shape);
   }
 
  private:
   template <class Acting>
-  void run(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
+  Status run(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
     side_.run(
         CollectKernel<Env, Acting>{steps, envs_.setup(), envs_.arrays(), envs_.bounds(), acting},
         shape);
+    return {};
   }
 
   Side& side_;

@@ -116,6 +116,7 @@ class ConfigKeys(TypedDict, total=False):
     reward_scale: float
     eval_interval: int
     eval_episodes: int
+    eval_actions: Literal["most_likely", "sampled"]
     checkpoint_interval: int
     keep_checkpoints: int
     log_interval: int

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -162,14 +163,13 @@ class RunPolicy {
   std::vector<std::pair<double, int>> play(int episodes, std::uint64_t seed,
                                            const std::string& actions, int max_steps) const {
     KeptException kept(KeptException::Scope::kThread);
-    const Result<EvalActions> chosen = actions_of(actions);
-    if (!chosen.ok()) raise(chosen.status());
+    std::optional<EvalActions> chosen;
+    if (const Status read = read_actions(actions, chosen); !read.ok()) raise(read);
     Result<std::vector<EvalEpisode>> played = [&] {
       const nb::gil_scoped_release unlocked;
-      return play_episodes(policy_->view(), {.episodes = episodes,
-                                             .seed = seed,
-                                             .actions = chosen.value(),
-                                             .longest_episode = max_steps});
+      return play_episodes(
+          policy_->view(),
+          {.episodes = episodes, .seed = seed, .actions = chosen, .longest_episode = max_steps});
     }();
     kept.raise();
     if (!played.ok()) raise(played.status());

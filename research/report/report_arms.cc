@@ -61,7 +61,10 @@ ReportStudy study_of(const StudyResults& results) {
   study.definition = results.definition;
   study.sampler = sampler_of(results.definition);
   std::set<std::int64_t> episodes;
-  for (const ResultCell& cell : results.cells) episodes.insert(cell.eval_episodes);
+  for (const ResultCell& cell : results.cells) {
+    episodes.insert(cell.eval_episodes);
+    study.eval_actions.insert(cell.setting("eval_actions"));
+  }
   study.eval_episodes.assign(episodes.begin(), episodes.end());
   std::set<std::uint64_t> seeds;
   for (const RunEntry& run : results.stored) {

@@ -32,6 +32,7 @@ struct ReportStudy {
   std::string name, store, hash, match, adjust;
   int points = 0, evaluations = 0;
   std::vector<std::int64_t> eval_episodes;  // all values among the cells, ascending
+  std::set<std::string> eval_actions;       // likewise
   int part = 1, parts = 1;
   std::vector<std::uint64_t> seeds;
   std::string created, version, revision;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "broadloom/core/number_text.h"
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/isa.h"
 #include "research/report/report_lines.h"
 #include "research/report/report_scores.h"
@@ -130,15 +131,19 @@ void note_scores(const StudyReport& report, Notes& notes) {
   add_details(details, "cells have runs without a training return", notes);
 }
 
-// "10 episodes", "2 to 10 episodes".
+// "10 episodes of each final policy, most likely actions", "2 to 10 episodes ...".
 std::string evaluation_words(const StudyReport& report) {
   std::set<std::int64_t> counts;
+  std::set<std::string> actions;
   for (const ReportStudy& study : report.studies) {
     counts.insert(study.eval_episodes.begin(), study.eval_episodes.end());
+    actions.insert(study.eval_actions.begin(), study.eval_actions.end());
   }
-  if (counts.empty()) return "whole episodes";
   const std::string least = counts.size() > 1 ? with_commas(*counts.begin()) + " to " : "";
-  return least + count_words(*counts.rbegin(), "episode");
+  return fmt::format(
+      "{} of each final policy, {}",
+      counts.empty() ? "whole episodes" : least + count_words(*counts.rbegin(), "episode"),
+      actions_words(actions));
 }
 
 void note_unended(const StudyReport& report, Notes& notes) {
@@ -155,9 +160,7 @@ void note_unended(const StudyReport& report, Notes& notes) {
       cell_words(report, *worst), with_commas(worst->least_life), task.name,
       with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
-          ? fmt::format("Evaluations use whole episodes: {} of each final policy, most likely "
-                        "actions.",
-                        evaluation_words(report))
+          ? fmt::format("Evaluations use whole episodes: {}.", evaluation_words(report))
           : "Evaluations would include them, but not all of these runs have one."));
 }
 

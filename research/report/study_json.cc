@@ -41,6 +41,7 @@ Json study_json(const ReportStudy& s) {
           {"points", s.points},
           {"evaluations", s.evaluations},
           {"eval_episodes", s.eval_episodes},
+          {"eval_actions", std::vector<std::string>(s.eval_actions.begin(), s.eval_actions.end())},
           {"shard", s.part},
           {"shards", s.parts},
           {"seeds", s.seeds},

@@ -108,6 +108,14 @@ class CommandLine(ProgramTest):
         )
         self.fails(2, ["is a study, expected a panel"], "eval", "run", "--panel", study)
         self.fails(2, ["is a config", "expected a panel"], "compare", "run", "b", "--panel", config)
+        # A file that may be a panel has its own error.
+        either = self.write(
+            "either.toml",
+            "env_id = 'CartPole-v1'\n[strata.a]\nhalf_length = 0.5\nweight = 3\n",
+        )
+        self.fails(
+            2, ["a panel plays all strata equally often"], "compare", "run", "b", "--panel", either
+        )
         self.fails(2, ["is a study, expected the store of a study"], "report", study)
         self.fails(2, ["is a config", "expected a ledger"], "rerun", config)
         self.run_program("train", *SMALL, "--out", "run", "--quiet")

@@ -178,6 +178,16 @@ class Eval(ProgramTest):
         text = self.run_program("eval", "a", "--actions", "sampled").stdout
         self.assertIn("a at step 59,904, sampled actions, as in training\n", text)
         self.assertNotIn(explained, text)
+        # The run's own key decides where the command names none.
+        sampling = ["--env_id", "Acrobot-v1", "--eval_actions", "sampled", "--eval_interval", "1"]
+        self.run_program("train", *sampling, "--total_timesteps", "512", "--out", "b", "--quiet")
+        (line,) = map(json.loads, self.ledger("b/eval.jsonl"))
+        self.assertEqual((line["actions"], line["source"]), ("sampled", "train"))
+        again = self.object_of("eval", "b", "--episodes", "10", "--json")
+        self.assertEqual(again["actions"], "sampled")
+        self.assertEqual(again["mean_return"], line["mean_return"])
+        other = self.object_of("eval", "b", "--actions", "most_likely", "--json")
+        self.assertEqual(other["actions"], "most_likely")
         self.fails(
             2,
             ["actions: got 'greedy', expected most_likely or sampled"],

@@ -445,6 +445,17 @@ class Train(ProgramTest):
             "4096",
         )
 
+    def test_a_rate_that_is_0_before_the_end_is_noted(self):
+        shorter = ["train", *SMALL, "--schedule_timesteps", "512"]
+        text = self.run_program(*shorter, "--out", "a").stderr
+        self.assertIn(
+            "the learning rate is 0 from step 512 of 1,024 on, so the policy learns nothing there; "
+            "set learning_rate_end above 0, or schedule_timesteps = 0",
+            " ".join(text.split()),
+        )
+        text = self.run_program(*shorter, "--learning_rate_end", "1e-5", "--out", "b").stderr
+        self.assertNotIn("learns nothing", text)
+
     def test_a_run_that_is_made_longer_by_so_many_steps(self):
         falling = ["train", *SMALL, "--learning_rate_end", "1e-5", "--quiet"]
         self.run_program(*falling, "--out", "a")

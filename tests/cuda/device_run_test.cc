@@ -2,6 +2,7 @@
 // sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -251,6 +252,25 @@ TEST_F(DeviceRuns, NameTheDevice) {
   for (const char* part : {"simulation", "rollout", "update"}) {
     EXPECT_EQ(machine["residency"][part].text(), "device");
   }
+}
+
+TEST_F(DeviceRuns, SayThatTheHostSteps) {
+  const Overrides delayed{{"env_id", "CartPole-v1"}, {"disturb.obs_delay", "1"}};
+  RunHooks hooks;
+  std::vector<std::string> notes;
+  hooks.on_note = [&](const std::string& note) { notes.push_back(note); };
+  ASSERT_TRUE(start_run(config_of("cuda", delayed), at("device"), 2, hooks).ok());
+  const auto note = std::find_if(notes.begin(), notes.end(), [](const std::string& text) {
+    return text ==
+           "no kernels step CartPole-v1: the CPU steps it, and device = cuda chooses the "
+           "actions and learns";
+  });
+  EXPECT_NE(note, notes.end());
+  const Json machine = line_of("device")["machine"];
+  EXPECT_EQ(machine["residency"]["simulation"].text(), "host");
+  EXPECT_EQ(machine["residency"]["rollout"].text(), "device");
+  train("cpu", "host", 0, delayed);
+  EXPECT_EQ(line_of("device")["result"].dump(), line_of("host")["result"].dump());
 }
 
 }  // namespace

@@ -236,7 +236,8 @@ TEST_F(DeviceTrainer, StartsAnUpdateEarly) {
     const std::unique_ptr<VecEnv> envs =
         make_vec_env(config.env_id, {}, vec_env_options(config)).take();
     const ActorCritic network(network_shape(config, envs->spec()));
-    const std::unique_ptr<Device> device = make_device({config, network, *envs}).take();
+    ThreadPool pool(1);
+    const std::unique_ptr<Device> device = make_device({config, network, *envs, pool}).take();
     Learner learner(network.parameter_count());
     network.initialise(config.seed, learner.params.data());
     RolloutBlock block(run_block_sizes(config, *envs));

@@ -290,11 +290,12 @@ TEST(Disturbance, RefusesNoiseOnWhatIsNotThere) {
             std::string::npos);
   EXPECT_NE(refusal("Pendulum-v1", "1..3:0.1").find("the numbers are 0 to 2"), std::string::npos);
   for (const char* text :
-       {"turn:0.1", "0:0.1", "2..1:0.1", "0..1", "0..1:-1", "0..1:x", "0..1:nan"}) {
+       {"turn:0.1", ":0.1", "2..1:0.1", "1..:0.1", "0..1", "0..1:-1", "0..1:x", "0..1:nan"}) {
     EXPECT_NE(refusal("Pendulum-v1", text).find("expected numbers and a deviation"),
               std::string::npos)
         << text;
   }
+  EXPECT_EQ(refusal("CartPole-v1", "1:0.1"), "");  // one number
   EXPECT_NE(refusal("FrozenLake-v1", "0..0:0.1").find("disturb.obs_noise_of"), std::string::npos);
 }
 

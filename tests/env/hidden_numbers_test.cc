@@ -90,6 +90,22 @@ TEST(HiddenNumbers, KeepStateAndCapabilities) {
   EXPECT_EQ(episode_waves(*envs), nullptr);
 }
 
+// Numbers of disturb.obs_noise_of are those of the whole observation.
+TEST(HiddenNumbers, HaveNoNoise) {
+  const auto refused = [](const Overrides& options) {
+    return check_noise_is_seen("CartPole-v1", options).message();
+  };
+  const Overrides hidden{{"hide_obs", "1,3"}, {"disturb.obs_noise_of", "0..1:0.1,3:0.2"}};
+  EXPECT_EQ(
+      refused(hidden),
+      "disturb.obs_noise_of: got '3:0.2', but env.hide_obs = 1,3 hides these numbers, so the "
+      "noise has no effect; expected numbers of the whole observation, 0 to 3, that are seen");
+  EXPECT_EQ(refusal("CartPole-v1", hidden), "");  // records of such runs stay readable
+  EXPECT_EQ(refused({{"hide_obs", "1,3"}, {"disturb.obs_noise_of", "0..1:0.1"}}), "");
+  EXPECT_EQ(
+      refused({{"hide_obs", "1"}, {"hide_from", "policy"}, {"disturb.obs_noise_of", "1:0.1"}}), "");
+}
+
 TEST(HiddenNumbers, ThatAreNotThereAreRefused) {
   EXPECT_EQ(refusal("CartPole-v1", {{"hide_obs", "1,4"}}),
             "env.hide_obs: got 1,4, but CartPole-v1 has numbers 0 to 3");

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,16 +62,46 @@ TEST(Evaluation, SuccessIsUnknownIfTheEnvironmentDefinesNone) {
 }
 
 TEST(Evaluation, ACommandsLineNamesItsKindOfActions) {
-  const EvalResult result = summarise({episode(0, -1)}, EnvSpec{});
+  EvalResult result = summarise({episode(0, -1)}, EnvSpec{});
   for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
-    const std::string line = command_eval_json_line(result, {.seed = 7, .actions = actions});
+    result.actions = actions;
+    const std::string line = command_eval_json_line(result, {.seed = 7});
     const std::string end = std::string("\"seed\": 7, \"source\": \"command\", \"actions\": \"") +
                             actions_name(actions) + "\", \"max_steps\": 10000}\n";
     EXPECT_NE(line.find(end), std::string::npos) << line;
-    EXPECT_EQ(actions_of(actions_name(actions)).value(), actions);
+    std::optional<EvalActions> read;
+    EXPECT_TRUE(read_actions("", read).ok());
+    EXPECT_FALSE(read.has_value());
+    EXPECT_TRUE(read_actions(actions_name(actions), read).ok());
+    EXPECT_EQ(read, actions);
   }
+  EXPECT_NE(eval_json_line(result, 7).find("\"source\": \"train\", \"actions\": \"sampled\"}"),
+            std::string::npos);
+  result.actions = EvalActions::kMostLikely;
   EXPECT_NE(eval_json_line(result, 7).find("\"source\": \"train\"}"), std::string::npos);
-  EXPECT_EQ(actions_of("greedy").status().kind(), ErrorKind::kInvalidConfig);
+  std::optional<EvalActions> read;
+  EXPECT_EQ(read_actions("greedy", read).kind(), ErrorKind::kInvalidConfig);
+}
+
+TEST(Evaluation, PlaysTheActionsThatTheConfigNames) {
+  Config config = resolve_config({{"env_id", "CartPole-v1"}, {"total_timesteps", "512"}}).take();
+  const EvalOptions sampled{.episodes = 20, .actions = EvalActions::kSampled};
+  const std::unique_ptr<Trainer> trainer = Trainer::create(config, 1).take();
+  const EvalResult asked = evaluate_policy(trainer->policy(), sampled).take();
+  config.eval_actions = "sampled";
+  const std::unique_ptr<Trainer> same = Trainer::create(config, 1).take();
+  const EvalResult named = evaluate_policy(same->policy(), {.episodes = 20}).take();
+  EXPECT_EQ(named.actions, EvalActions::kSampled);
+  EXPECT_EQ(named.mean_return, asked.mean_return);
+  const EvalResult most_likely = evaluate_policy(trainer->policy(), {.episodes = 20}).take();
+  EXPECT_EQ(most_likely.actions, EvalActions::kMostLikely);
+  EXPECT_NE(most_likely.mean_return, asked.mean_return);
+}
+
+TEST(Evaluation, NamesItsActionsInWords) {
+  EXPECT_EQ(actions_words({"most_likely"}), "most likely actions");
+  EXPECT_EQ(actions_words({"sampled"}), "sampled actions");
+  EXPECT_EQ(actions_words({"most_likely", "sampled"}), "most likely or sampled actions");
 }
 
 std::vector<EvalEpisode> played(const Overrides& overrides, int threads,

@@ -184,6 +184,7 @@ Config measured(Config config, Dice& dice) {
   if (config.eval_interval == 0 && dice.once_in(2)) {
     config.eval_interval = 2;
     config.eval_episodes = 2;
+    if (dice.once_in(2)) config.eval_actions = "sampled";
   }
   return config;
 }

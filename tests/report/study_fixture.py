@@ -490,6 +490,7 @@ def study(
                 "points": points,
                 "evaluations": 1,
                 "eval_episodes": [10],
+                "eval_actions": ["most_likely"],
                 "seeds": maker.seeds,
                 "created": "2026-11-03T08:00:00Z",
                 "version": "0.1.0",

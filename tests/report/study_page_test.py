@@ -573,6 +573,11 @@ class ContentTest(unittest.TestCase):
             "5, of 2 to 10 episodes, most likely actions",
             BROWSER.evaluate("document.body.textContent"),
         )
+        data["studies"][0]["eval_actions"] = ["most_likely", "sampled"]
+        open_page("evaluations_of", data)
+        self.assertIn(
+            "most likely or sampled actions", BROWSER.evaluate("document.body.textContent")
+        )
 
     def test_where_sentences_are_of_evaluations_so_are_rank_and_curves(self):
         data = fixture.doubled()

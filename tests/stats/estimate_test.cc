@@ -48,6 +48,15 @@ TEST(MeanOf, HasStudentsInterval) {
   EXPECT_NEAR(mean.low, 3.0 - half, 1e-12);
   EXPECT_NEAR(mean.high, 3.0 + half, 1e-12);
   EXPECT_EQ(mean_of({2.0}).value, 2.0);
+  // A run stops at a return that all episodes have, and that return has no spread.
+  for (const double x : {1.0, -1.0, 10.0, 21.0, 200.0, 475.0, 0.1}) {
+    for (const std::size_t count : {10u, 20u, 30u, 50u, 100u, 500u, 1000u}) {
+      const Estimate equal = mean_of(std::vector<double>(count, x));
+      EXPECT_EQ(equal.value, x);
+      EXPECT_EQ(equal.low, x);
+      EXPECT_EQ(equal.high, x);
+    }
+  }
   EXPECT_TRUE(std::isnan(mean_of({2.0}).low));
 }
 

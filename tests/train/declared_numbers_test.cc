@@ -216,6 +216,23 @@ TEST(DeclaredNumbers, AreThoseOfThePageOfInstruments) {
   }
 }
 
+// Instruments stand on events.md by their first part alone, as `grad/...`.
+std::string shown_tag(const NumberInfo& info) {
+  const std::string tag(tag_of(info));
+  const std::string group = tag.substr(0, tag.find('/') + 1);
+  const Names instruments = {"grad/", "plasticity/", "policy/", "coverage/", "audit/"};
+  if (instruments.count(group) > 0) return group + "...";
+  return tag.empty() ? info.name : tag;
+}
+
+TEST(DeclaredNumbers, StandOnThePageOfEvents) {
+  const std::string page = read_file(source_folder() + "/docs/formats/events.md").value();
+  for (const NumberInfo& info : declared_numbers()) {
+    if (info.name == std::string("mean_advantage")) continue;  // see declared_names()
+    EXPECT_NE(page.find("`" + shown_tag(info) + "`"), std::string::npos) << info.name;
+  }
+}
+
 // Dashboards of others have CleanRL's tags, so these do not move.
 TEST(DeclaredNumbers, TheTagsOfCleanRLStay) {
   const std::map<std::string, std::string> expected = {
@@ -237,13 +254,11 @@ TEST(DeclaredNumbers, TheTagsOfCleanRLStay) {
       {"losses/min_ratio", "min_ratio"},
       {"losses/max_ratio", "max_ratio"},
   };
-  const std::string page = read_file(source_folder() + "/docs/formats/events.md").value();
   std::map<std::string, std::string> tags;
   for (const NumberInfo& info : declared_numbers()) {
     const std::string tag(tag_of(info));
     if (tag.empty() || tag == info.name) continue;
     tags[tag] = info.name;
-    EXPECT_NE(page.find("`" + tag + "`"), std::string::npos) << tag << " is not on events.md";
   }
   for (const auto& [tag, name] : expected) EXPECT_EQ(tags[tag], name) << tag;
 }

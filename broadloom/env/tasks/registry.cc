@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -546,6 +547,22 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   BROADLOOM_TRY(describe_wrappers(split_result.value().wrappers, spec.value()));
   spec.value().set_time_limit(max_episode_steps);
   return spec;
+}
+
+Status check_noise_is_seen(const std::string& id, const Overrides& env_options) {
+  const Result<const EnvEntry*> entry = find_spec(id);
+  if (!entry.ok()) return entry.status();
+  const Result<EnvOptions> options = split_options(*entry.value(), env_options);
+  if (!options.ok()) return options.status();
+  if (!options.value().wrappers.hidden.any()) return {};
+  const Result<EnvSpec> spec = spec_of(*entry.value(), options.value().own);
+  if (!spec.ok()) return spec.status();
+  Overrides keys;
+  std::copy_if(env_options.begin(), env_options.end(), std::back_inserter(keys),
+               [](const auto& option) { return is_disturbance_key(option.first); });
+  const Result<Disturbance> disturbance = make_disturbance(keys);
+  if (!disturbance.ok()) return disturbance.status();
+  return check_noise_is_seen(options.value().wrappers.hidden, disturbance.value(), spec.value());
 }
 
 Result<EnvSpec> env_spec_of(const EnvSpec& own, const Overrides& env_options,

@@ -75,6 +75,10 @@ std::vector<EnvSpec> list_envs();
 Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps = 0);
 
+// kInvalidConfig if disturb.obs_noise_of names numbers that env.hide_obs hides from everybody. For
+// new configs: records of such runs stay readable.
+Status check_noise_is_seen(const std::string& id, const Overrides& env_options);
+
 // The options of an environment, with defaults, ranges and docs. They include those of frame stacks
 // if it observes a Box under env_options. Fails only for an unknown id; env_options are not
 // checked.

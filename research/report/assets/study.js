@@ -46,6 +46,11 @@ function seedText(seeds) {
   return parts.map(([a, b]) => (a === b ? a : `${a}–${b}`)).join(", ");
 }
 
+// Pages of before eval_actions have none.
+function actionsText(kinds = ["most_likely"]) {
+  return `${kinds.map((kind) => kind.replaceAll("_", " ")).join(" or ")} actions`;
+}
+
 // How many, of how many episodes, and how they were played.
 function evaluationText(s) {
   const episodes = s.eval_episodes || [];
@@ -54,7 +59,7 @@ function evaluationText(s) {
                     .map((n) => formatNumber(n))
                     .join(" to ");
   return `${formatNumber(s.evaluations)}, of ${range} episode${
-      range === "1" ? "" : "s"}, most likely actions`;
+      range === "1" ? "" : "s"}, ${actionsText(s.eval_actions)}`;
 }
 
 function storeFacts(s) {

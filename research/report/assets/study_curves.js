@@ -151,10 +151,8 @@ function curvesSection(parent, study) {
         table: "evaluations against environment steps",
         x: "environment steps",
         value: "return",
-        caption: `${
-            bandsText(
-                study)} Whole episodes of most likely actions, on seeds that are never trained ` +
-                    `on. Panels of one task share their axes.`,
+        caption: `${bandsText(study)} Whole episodes, on seeds that are never trained on. ` +
+            `Panels of one task share their axes.`,
       },
       { x: { title: "environment steps" }, y: { title: "return" } });
   const training = study.leavesOut && seen.length
