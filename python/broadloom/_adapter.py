@@ -12,7 +12,7 @@ import numpy as np
 
 from . import spaces
 from ._arrays import cast, copy_of, flat, joined, merged, numpy_of, put, same_rows, scattered
-from ._errors import InvalidValue, error_of
+from ._errors import InvalidType, InvalidValue, error_of
 from ._masks import KEY, best_choices, read_masks
 
 SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
@@ -32,6 +32,7 @@ class Request(typing.NamedTuple):
     streams: str = "training"  # or "evaluation", "panel"
     seeds: typing.Sequence[int] = ()  # one per environment
     in_families: bool = False  # some environments have the same seed
+    is_probe: bool = False
 
 
 def metadata_of(env):
@@ -172,7 +173,7 @@ class Simulator:
                 f"{place}: a process of its environments has died; look for the reason in its "
                 "output or in the system's log"
             ) from error
-        wrong = wrong_shape(self.env, error) if isinstance(error, ValueError) else ""
+        wrong = wrong_row(self.env, error)
         shown = InvalidValue(wrong) if wrong else error
         if hasattr(shown, "add_note"):  # Python 3.11 and later
             shown.add_note(
@@ -223,7 +224,11 @@ class Simulator:
 
     def read_rewards(self, given):
         """The rewards. Others refuse infinite ones and nan later, with their step."""
-        rewards = flat(given, np.float64, self.made, "rewards")
+        rewards = numpy_of(given)
+        if rewards.dtype == object and None in rewards.tolist():
+            place = rewards.tolist().index(None)
+            raise InvalidValue(f"rewards: environment {place} gave None, expected one number")
+        rewards = flat(rewards, np.float64, self.made, "rewards")
         largest = np.abs(rewards).max()
         if MOST_REWARD < largest < np.inf:
             place = int(np.abs(rewards).argmax())
@@ -233,7 +238,9 @@ class Simulator:
                 f"{MOST_REWARD:g}, the largest number of float32; scale the reward",
                 InvalidValue,
             )
-        if np.isnan(largest):
+        is_told = self.kind.has_warned_of_nan or hasattr(self.env, "refuses_none")
+        if np.isnan(largest) and not is_told:
+            self.kind.has_warned_of_nan = True
             place = int(np.isnan(rewards).argmax())
             warnings.warn(
                 f"{self.kind.id}: environment {place} gave nan or None as a reward, which "
@@ -370,9 +377,11 @@ def wrong_number(error):
     return " Each reward must be one number, such as float(reward), and each end True or False."
 
 
-def wrong_shape(env, error):
-    """The first observation of a SyncVectorEnv that has not the shape of its space, in words; "" if
-    there is none. SyncVectorEnv's own error names neither shape."""
+def wrong_row(env, error):
+    """The first observation of a SyncVectorEnv that does not fit its space, in words; "" if there
+    is none. The error of SyncVectorEnv names neither shape nor environment."""
+    if not isinstance(error, (ValueError, TypeError, KeyError)) or isinstance(error, InvalidValue):
+        return ""
     space = getattr(env, "single_observation_space", None)
     has_groups = hasattr(space, "spaces")
     parts = list(spaces.parts_of(space)) if has_groups else [((), space)]
@@ -391,6 +400,28 @@ def wrong_shape(env, error):
                     f"observations: {where}environment {i} gave an array of shape {got}, expected "
                     f"{declared}, as its observation_space says"
                 )
+        wrong = wrong_type(space, row, parts, f"observation of environment {i}")
+        if wrong:
+            return wrong
+    return ""
+
+
+def wrong_type(space, row, parts, where):
+    """Why Gymnasium cannot store an observation, in words; "" if it can. parts: (path, space)."""
+    from ._checked import fitted_to
+
+    try:
+        fitted = row if row is None else fitted_to(space, row, where)
+    except (InvalidValue, InvalidType) as error:
+        return str(error)
+    for path, part in parts:
+        value = value_at(row, path)
+        if value is not value_at(fitted, path):
+            group = f", group '{spaces.group_name(path)}'" if path else ""
+            return (
+                f"{where}{group}: got {numpy_of(value).dtype}, expected {part.dtype}, as its "
+                f"observation_space says; return np.asarray(row, np.{part.dtype})"
+            )
     return ""
 
 

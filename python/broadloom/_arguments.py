@@ -18,6 +18,13 @@ _NAMES_ELSEWHERE = {  # of train()'s keywords
     "init_from": "init",
     "policy": "hidden_sizes",
 }
+_ARGUMENTS = {  # of commands that take no run
+    **dict.fromkeys(("train", "advise", "bench"), "a config: a file in TOML"),
+    "study": "the definition of a study: a file in TOML",
+    "report": "the store of a study, or a run: what train() returns, or its folder",
+    "rerun": "a record, such as runs/ledger.jsonl:3, or a run: what train() returns, or its folder",
+    "zoo": "the id of a task, such as CartPole-v1",
+}
 
 
 def check_keywords(config, keywords):
@@ -108,10 +115,28 @@ def plain(value, key, tables=False):
         return plain(value.tolist(), key, tables)
     if hasattr(value, "to_list"):  # a column of Polars
         return plain(value.to_list(), key, tables)
+    if callable(value):
+        name = getattr(value, "__name__", type(value).__name__)
+        advice = _in_place_of_a_function(key, name)
+        raise InvalidType(f"{key}: got {name} itself, expected {advice}")
     raise InvalidType(
         f"{key}: got {value!r} of type {type(value).__qualname__}, expected a number, a text, or a "
         "list, tuple, range or array of them"
     )
+
+
+def _in_place_of_a_function(key, name):
+    if key == "env":
+        return (
+            f"a text; leave it out, and call broadloom.register(ID, {name}) before, with the id of "
+            "the run"
+        )
+    if key in ("env_id", "argument of env"):
+        return f'a text; call broadloom.register("{name}-v0", {name}) before, and give that id'
+    command = key.removeprefix("argument of ")
+    if command == key:
+        return "a number, a text, or a list of them"
+    return _ARGUMENTS.get(command, "a run: what train() returns, or its folder")
 
 
 def is_table(value):

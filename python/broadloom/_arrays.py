@@ -100,4 +100,10 @@ def put(rows, i, row):
         for key in rows:
             rows[key][i] = row[key]
     else:
-        rows[i] = cast(numpy_of(row), rows.dtype, "last observations")
+        row = numpy_of(row)
+        if row.shape != rows[i].shape:
+            raise InvalidValue(
+                f"last observation of environment {i}: got an array of shape {row.shape}, expected "
+                f"{rows[i].shape}, as its observation_space says"
+            )
+        rows[i] = cast(row, rows.dtype, f"last observation of environment {i}")

@@ -78,7 +78,7 @@ class Kind:
         self.masked_reset_gives_subset = masked_reset_gives_subset
         self.truncates_at_limit = truncates_at_limit
         self.observation_space = self.action_space = self.last_made = None
-        self.has_checked_success = False
+        self.has_checked_success = self.has_warned_of_nan = False
         self.has_warned_of_range, self.has_final_observations = False, True
         self.deterministic, self.filler_rows, self.is_probed = True, False, False
         self.is_traced = False  # by JAX: functions, which behave alike
@@ -112,7 +112,7 @@ class Kind:
                 f"observation_keys: got {self.keys!r} with observations of {self.id} that have no "
                 f"keys, {observation}; leave it out, or let the environment give a Dict"
             )
-        form = self.groups_of(observation) if hasattr(observation, "spaces") else None
+        form = self.groups_of(observation) if _nested.is_nested(observation) else None
         if form is None and spaces.kind_of(observation) == "Dict":
             observation, critic = self.spaces_of_keys(observation)
         form = form or spaces.from_gymnasium(observation, "observation")

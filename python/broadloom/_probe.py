@@ -27,7 +27,7 @@ RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
 
 
 def probe_request(kind):
-    return Request(kind.probe_envs, seeds=range(1, kind.probe_envs + 1))
+    return Request(kind.probe_envs, seeds=range(1, kind.probe_envs + 1), is_probe=True)
 
 
 def success_key(kind, env):

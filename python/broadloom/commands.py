@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._arguments import flags_of, is_table, plain, text_of
 from ._errors import error_of
+from ._source_text import with_call
 from .registering import gymnasium_id
 
 if TYPE_CHECKING:
@@ -87,21 +88,23 @@ def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
 
     Raises broadloom.Error. After Ctrl-C raises KeyboardInterrupt; commands that can do so have
     saved their work."""
-    words = [name, *(text_of(word) for word in arguments if word is not None)]
+    where = f"argument of {name}"
+    words = [name, *(text_of(plain(word, where)) for word in arguments if word is not None)]
     has_json = _core.has_json(words)
     code, text, error = answer([*words, *flags_of(options), *(["--json"] if has_json else [])])
     found = (json.loads(text) if has_json and not error else {"text": text}) if text.strip() else {}
     if not (code in _FOUND and has_json and found and not error):
-        _check(name, code, error)
+        _check(name, code, error, arguments)
     return found
 
 
-def _check(name, code, why=None):
+def _check(name, code, why, runs):
+    """Raises what a command ended with. runs: those of its arguments, and others."""
     if code == 130:
         raise KeyboardInterrupt(f"broadloom {name} was stopped; results that it had are saved")
     if code not in _ANSWERS:
         words = why or f"broadloom {name} ended with exit code {code}; see standard error"
-        raise error_of(_KINDS.get(code, "io"), words)
+        raise with_call(error_of(_KINDS.get(code, "io"), words), runs)
 
 
 def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
@@ -109,10 +112,17 @@ def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
 
     Options: episodes=100, seed=1, actions="most_likely" or "sampled"; panel="panel.toml" plays a
     held-out panel. Warns if the environments' source, engine or bounds are other than in
-    training."""
+    training, and if episodes were cut at max_steps."""
     found = command("eval", run, quiet=quiet, **options)
     if "note" in found:
         warnings.warn(found["note"], stacklevel=2)
+    cut = found.get("reasons", {}).get("unfinished", 0)
+    if cut:
+        warnings.warn(
+            f"{cut} of {found['episodes']} episodes were cut after {found['max_steps']:,} steps, "
+            "and their returns end there; max_steps= sets this limit",
+            stacklevel=2,
+        )
     return found
 
 
@@ -166,7 +176,7 @@ def gradients(
     code, _, error = answer(
         ["gradients", os.fspath(run), *flags_of({"out": os.fspath(out), "quiet": quiet, **options})]
     )
-    _check("gradients", code, error)
+    _check("gradients", code, error, [run])
     name = "windows" if options.get("study") == "windows" else "gradients"
     return json.loads((pathlib.Path(out) / f"{name}.json").read_text())
 

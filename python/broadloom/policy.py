@@ -183,7 +183,7 @@ class Policy:
             got = "none" if masks is None else f"{array.dtype} of shape {np.shape(masks)}"
             raise InvalidValue(
                 f"action_masks: got {got}, expected booleans of shape {scores.shape}, the valid "
-                "choices in these states; env.action_masks() has them"
+                "choices in these states; env.action_masks() or infos['action_mask'] has them"
             )
         masked = np.where(array != 0, scores, -np.inf)
         ends = np.cumsum(self._action.get("choices", [scores.shape[1]]))[:-1]
@@ -344,7 +344,7 @@ class Policy:
         if spaces.is_dict(observations):
             observations = self._of_keys(dict(observations.items()))
         discrete = self._space["kind"] == "discrete"
-        dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
+        dtype = np.dtype(np.int64 if discrete else self._space["dtype"])
         array = numpy_of(observations)
         whole = discrete or dtype == np.uint8
         if array.dtype.kind not in ("iu" if whole else "iufb"):

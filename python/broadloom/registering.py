@@ -32,6 +32,7 @@ class _Known(NamedTuple):
 
 _kinds = {}  # _Known by registered id
 _notes = {}  # Kind.notes of ids that a namespace opened
+_allowed = set()  # what allow_plugin() was called with
 _in_use = collections.Counter()  # trainings in progress, by registered id
 _lock = threading.RLock()  # guards them
 
@@ -119,6 +120,17 @@ def maker_of(env_id):
         return _kinds[env_id].source if env_id in _kinds else None
 
 
+def check_stack(env_id, keys):
+    """Refuses env.frame_stack = 1 where Broadloom stacks by itself. The program takes it as a key
+    that is left out, and refuses larger ones itself. keys: texts of the config."""
+    from . import sources
+
+    own = made_by(env_id) or (gymnasium_id(env_id),)
+    name = own[0].rpartition(":")[2]
+    if keys.get("env.frame_stack") == "1" and name.startswith("ALE/"):
+        sources.refuse_for_atari("env.frame_stack", 1, name)
+
+
 def notes_of(env_id):
     """Sentences on these environments for a run."""
     with _lock:
@@ -142,10 +154,13 @@ def made_by(env_id):
 
 
 @contextlib.contextmanager
-def filmed(env_id, cameras, upstream):
-    """In the block this id means the environments of sources.filmed_kind(). upstream: the source of
-    an id that is not registered."""
+def filmed(policy, cameras):
+    """In the block the id of a policy means the environments of sources.filmed_kind(), if its
+    networks fit them."""
     from . import sources
+    from ._trained import check_spaces, trained_spec
+
+    env_id = policy.spec["id"]
 
     with _lock:
         known = _kinds.get(env_id)
@@ -154,8 +169,11 @@ def filmed(env_id, cameras, upstream):
                 f"got a film of '{env_id}', which a training in progress uses; wait for its end"
             )
     keys, limit = known.arguments[1:] if known else (USUAL_KEYS, 0)
-    upstream = known.kind.spec["upstream"] if known else upstream
-    kind = sources.filmed_kind(env_id, cameras, keys, limit, upstream)
+    upstream = (known.kind if known else policy).spec["upstream"]
+    trained = trained_spec(policy)
+    frames = trained["observation"].get("frames", 1)
+    kind = sources.filmed_kind(env_id, cameras, keys, limit, upstream, frames)
+    check_spaces(trained, kind.spec)
     _core.register(kind.spec, kind.simulator)
     try:
         yield
@@ -171,6 +189,17 @@ def allow_plugin(path: StrPath) -> None:
     path: a plug-in's library, a folder of libraries, or a Python package such as "gymnasium". A
     call that names the environment, train("plugin:./libmine.so:Task-v0"), allows it itself."""
     _core.allow_plugin(os.fspath(path))
+    _allowed.add(os.fspath(path))
+
+
+def check_allowed(env_id):
+    """Refuses an id of Gymnasium that only a file names: its code would be imported."""
+    if env_id not in _notes and "gymnasium" not in _allowed:
+        raise _core.Error(
+            f"env: got none for {env_id}, an environment that only the run names, and files may "
+            'not import code. If you trust it, call broadloom.allow_plugin("gymnasium") before; '
+            "see docs/trust.md"
+        )
 
 
 def gymnasium_id(env):

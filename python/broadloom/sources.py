@@ -118,30 +118,31 @@ def package(module, name, env_id):
 
 
 ATARI_FRAMES = 4
-ATARI_FIXED = ("stack_num", "reward_clipping", "autoreset_mode", "num_envs")
+ATARI_FIXED = ("stack_num", "reward_clipping", "autoreset_mode", "num_envs", "batch_size")
+ATARI_LIVES = ("episodic_life", "life_loss_info")  # let episodes end with a life
 
 
 def atari_kind(env_id, name, maker, *, vectorization, keys, limit):
     """Atari games with AtariVectorEnv's preprocessing: 84x84 grey, every fourth frame, up to 30
     no-ops. AtariVectorEnv gives one frame, and Broadloom stacks four, so that a block stores each
-    frame once. Only training clips rewards to their signs. Sticky actions are those of the id.
-    Other arguments: as in gymnasium_kind()."""
+    frame once. Only training clips rewards to their signs, and lets lives end episodes. Sticky
+    actions are those of the id. Other arguments: as in gymnasium_kind()."""
     given = {"wrappers": maker.wrappers} if maker.wrappers else {}
     if vectorization != "sync":
         given["vectorization"] = vectorization
     if key_pair(keys) != USUAL_KEYS:
         given["observation_keys"] = keys
     given |= {key: maker.kwargs[key] for key in ATARI_FIXED if key in maker.kwargs}
+    if not maker.kwargs.get("grayscale", True):
+        given["grayscale"] = maker.kwargs["grayscale"]
     for key, value in given.items():
-        raise InvalidValue(
-            f"{key}: got {value!r} with '{name}', which AtariVectorEnv steps and Broadloom stacks; "
-            f"leave it out, or give a function: lambda: gymnasium.make({name!r}, ...)"
-        )
+        refuse_for_atari(key, value, name)
     ale_py = package("ale_py", "ale-py", env_id)
     import gymnasium
 
     gymnasium.register_envs(ale_py)
     spec = gymnasium.spec(name)
+    _check_atari_keywords(name, spec, maker.kwargs)
     options = {**spec.kwargs, **maker.kwargs}
     frameskip = options.get("frameskip", 4)
     most_frames = options.get("max_num_frames_per_episode", 108_000)
@@ -149,13 +150,15 @@ def atari_kind(env_id, name, maker, *, vectorization, keys, limit):
     def make(request):
         steps = request.max_episode_steps or limit
         frames = {"max_num_frames_per_episode": steps * frameskip} if steps else {}
+        is_training = request.streams == "training"
+        whole = {} if is_training else {key: False for key in ATARI_LIVES if key in maker.kwargs}
         return gymnasium.make_vec(
             name,
             request.num_envs,
             "vector_entry_point",
-            **{**maker.kwargs, **frames},
+            **{**maker.kwargs, **frames, **whole},
             stack_num=1,
-            reward_clipping=request.streams == "training",
+            reward_clipping=is_training,
             autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP,
         )
 
@@ -171,6 +174,35 @@ def atari_kind(env_id, name, maker, *, vectorization, keys, limit):
         summary=f"{name} of ale-py {ale_py.__version__}: 84x84 grey, {ATARI_FRAMES} frames; "
         "training clips rewards to signs",
     )
+
+
+def refuse_for_atari(key, value, name):
+    """Refuses a setting of an id of ALE. name: the id within Gymnasium."""
+    raise InvalidValue(
+        f"{key}: got {value!r} with '{name}', which AtariVectorEnv steps in grey and Broadloom "
+        f"stacks; leave it out, or give a function: lambda: gymnasium.make({name!r}, ...)"
+    )
+
+
+def _check_atari_keywords(name, spec, kwargs):
+    """Refuses arguments that AtariVectorEnv does not take, before ale-py's bare TypeError."""
+    import gymnasium
+
+    made = spec.vector_entry_point
+    made = made if callable(made) else gymnasium.envs.registration.load_env_creator(made)
+    hidden = ("self", "num_envs", *spec.kwargs.keys() & {"game"}, *ATARI_FIXED)
+    known = [key for key in parameters_of(made) if key not in hidden]
+    for key in kwargs:
+        if known and key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            call = f"lambda: gymnasium.make({name!r}, {key}=...)"
+            way_out = f"leave it out, or give a function: {call}"
+            if near:
+                way_out = f"did you mean {near[0]!r}?"
+            raise InvalidValue(
+                f"env_kwargs: got {key!r} with '{name}', expected arguments of AtariVectorEnv: "
+                f"{', '.join(known)}; {way_out}"
+            )
 
 
 def envpool_kind(env_id):
@@ -293,9 +325,10 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     return kind
 
 
-def filmed_kind(name, cameras, keys, max_episode_steps, upstream):
+def filmed_kind(name, cameras, keys, max_episode_steps, upstream, frames):
     """The Kind of single environments whose evaluations are filmed. cameras.make()
-    makes one, and cameras.around() gives it a camera, after cameras.begin()."""
+    makes one, and cameras.around() gives it a camera, after cameras.begin(). frames: that Broadloom
+    stacks."""
     plain, filming = (
         _vector_maker(name, cameras.make, "sync", max_episode_steps, around)
         for around in (None, cameras.around)
@@ -307,7 +340,7 @@ def filmed_kind(name, cameras, keys, max_episode_steps, upstream):
         cameras.begin()
         return filming(request)
 
-    kind = Kind(name, make, keys=key_pair(keys), upstream=upstream)
+    kind = Kind(name, make, keys=key_pair(keys), upstream=upstream, frames=frames)
     kind.close_probe()
     kind.is_probed = True  # a film needs nothing of the probe's steps
     return kind
@@ -326,32 +359,35 @@ def _vector_maker(name, function, vectorization, max_episode_steps=0, around=Non
     function or an EnvMaker makes. max_episode_steps: if the request has none. around: a wrapper."""
     import gymnasium
 
+    from ._checked import CheckedEnvs
+
     made = []  # weak references to all of this process
+    facts = {"casts": False}
 
     def make(request):
         limit = int(request.max_episode_steps or max_episode_steps)
         one = _One(name, function, limit if limit <= MOST_STEPS else 0, made, around)
-        kind = (
-            gymnasium.vector.SyncVectorEnv
-            if vectorization == "sync"
-            else gymnasium.vector.AsyncVectorEnv
-        )
-        env = kind(
-            [one] * request.num_envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP
-        )
+        if request.is_probe or facts["casts"] or around or vectorization != "sync":
+            one.facts = facts  # other processes, and films, learn nothing from a probe
+        ones, mode = [one] * request.num_envs, gymnasium.vector.AutoresetMode.SAME_STEP
+        if vectorization == "sync":
+            env = CheckedEnvs(ones, name, autoreset_mode=mode)
+        else:
+            env = gymnasium.vector.AsyncVectorEnv(ones, autoreset_mode=mode)
         env.max_episode_length = one.limit  # where time_limit() looks
+        env.refuses_none = True
         return env
 
     return make
 
 
 class _One:
-    """Makes single environments. `limit`: that of the last one. made: weak references to those of
-    this process; other processes have copies of their own."""
+    """Makes single environments. `limit`: that of the last one. `facts`: of Checked ones. made:
+    weak references to those of this process; other processes have copies of their own."""
 
     def __init__(self, name, function, limit, made, around):
         self.arguments, self.made, self.around = (name, function, limit), made, around
-        self.process, self.limit = os.getpid(), 0
+        self.process, self.limit, self.facts = os.getpid(), 0, None
 
     def __getstate__(self):
         return {**self.__dict__, "made": None}
@@ -361,6 +397,10 @@ class _One:
         if self.process == os.getpid():
             _check_new(self.arguments[0], env.unwrapped, self.made)
         self.limit = self.arguments[2] or _own_limit(env)
+        if self.facts is not None:
+            from ._checked import Checked
+
+            env = Checked(env, self.arguments[0], self.facts)
         return self.around(env) if self.around else env
 
 

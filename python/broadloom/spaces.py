@@ -71,6 +71,8 @@ def check_groups(parts, env_id):
     """Refuses groups of a Dict or Tuple that are no numbers, such as texts, and says how to leave
     them out. parts: as of parts_of()."""
     wrong = [(path, part) for path, part in parts if kind_of(part) not in GROUP_KINDS]
+    if not parts:
+        raise InvalidValue(f"{env_id}: got observations without a key, expected at least one")
     if not wrong:
         return
     raise InvalidType(
@@ -278,6 +280,15 @@ GROUP_KINDS = ("Box", "Discrete", "MultiBinary")  # of single groups of observat
 def from_gymnasium(space, name):
     """InvalidType for a space that Broadloom's networks cannot use. name: "observation", "action"
     or "critic observation"."""
+    form = _form_of(space, name)
+    if 0 in form.get("shape", ()):
+        raise InvalidValue(
+            f"{name} space: got {space} without numbers, expected at least one, such as shape (3,)"
+        )
+    return form
+
+
+def _form_of(space, name):
     kind = kind_of(space)
     if kind == "Discrete":
         return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
@@ -301,10 +312,14 @@ def from_gymnasium(space, name):
             "gymnasium.wrappers.TransformAction, which maps such actions to its own"
         )
     if kind != "Box":
+        wrapper = (
+            "FlattenObservation, which turns it into one"
+            if getattr(space, "is_np_flattenable", False)
+            else "TransformObservation, which maps it to a"
+        )
         raise InvalidType(
-            f"{name} space: got {space}, expected Box, Discrete or MultiBinary; "
-            "wrap the environment in gymnasium.wrappers.FlattenObservation, which turns a "
-            "MultiDiscrete into one Box"
+            f"{name} space: got {space}, expected Box, Discrete or MultiBinary, or a Dict or Tuple "
+            f"of them; wrap the environment in gymnasium.wrappers.{wrapper} Box"
         )
     if name == "action" and not np.issubdtype(space.dtype, np.floating):
         raise InvalidType(

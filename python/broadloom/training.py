@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._arguments import USUAL_KEYS, check_calls, check_keywords, check_source, texts_of
 from ._checks import is_one_of
+from ._errors import NotFound, error_of
+from ._source_text import with_call
 from .commands import main
 from .progress import Progress, calls_of
-from .registering import allow_plugin, gymnasium_id, identified, register, source_of
+from .registering import (
+    allow_plugin,
+    check_stack,
+    gymnasium_id,
+    identified,
+    register,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,8 +72,15 @@ class Run(os.PathLike):
     def best(self) -> pathlib.Path:
         """The checkpoint of the best evaluation in training (eval_interval=): for Policy(), init=.
 
-        Its logged return is too high, since it was chosen for it: evaluate it with another seed."""
-        return self.dir / "best.safetensors"
+        Its logged return is too high, since it was chosen for it: evaluate it with another seed.
+        Raises broadloom.Error if there was no evaluation."""
+        best = self.dir / "best.safetensors"
+        if not best.exists():
+            raise NotFound(
+                f"best: got '{self.dir}', which had no evaluation in training, expected one; train "
+                "with eval_interval=10, or use the run itself, its newest checkpoint"
+            )
+        return best
 
     def metrics(self, library: Library | None = None) -> DataFrame:
         """The numbers of each logged iteration as a data frame."""
@@ -158,7 +174,8 @@ def train(
     env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **texts_of(settings)}
-        with calls_of(quiet, on_iteration, sinks, env_id, base) as calls, _without_lists():
+        check_stack(env_id, keys)
+        with calls_of(quiet, on_iteration, sinks, env_id, base) as calls, _in_words_of_python():
             summary = _core.train(
                 keys,
                 base,
@@ -175,12 +192,19 @@ def train(
 
 
 @contextlib.contextmanager
-def _without_lists():
-    """In place of a list of all keys, errors name the two places that describe the keywords."""
+def _in_words_of_python():
+    """In place of a list of all keys, errors name the two places that describe the keywords. The
+    error of missing last observations says how an environment of Python gives them."""
     try:
         yield
     except _core.Error as error:
         text, listed, _ = str(error).partition("; expected one of: env_id, ")
+        if "which needs the final observation of every" in text:
+            raise error_of(
+                error.kind,
+                f"{text}; or let step() give the last observations of ended episodes as "
+                "infos['final_obs']",
+            ) from None
         if not listed:
             raise
         raise _core.Error(
@@ -223,16 +247,19 @@ def resume(
 
         env_id = RunFiles(run).config["env_id"]
     with calls_of(quiet, on_iteration, sinks, env_id, base) as calls:
-        summary = _core.resume(
-            base,
-            _without_slash(run),
-            total_timesteps or 0,
-            more_timesteps or 0,
-            threads,
-            changed,
-            os.fspath(ledger or ""),
-            *calls.all,
-        )
+        try:
+            summary = _core.resume(
+                base,
+                _without_slash(run),
+                total_timesteps or 0,
+                more_timesteps or 0,
+                threads,
+                changed,
+                os.fspath(ledger or ""),
+                *calls.all,
+            )
+        except _core.Error as error:
+            raise with_call(error, [run]) from error.__cause__
         calls.finished = summary["finished"]
     return _run_of(summary, base)
 

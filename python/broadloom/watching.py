@@ -13,10 +13,18 @@ import numpy as np
 from . import _core
 from ._arrays import cast
 from ._checks import check_count
-from ._errors import InvalidValue
+from ._errors import InvalidType, InvalidValue
+from ._source_text import register_call
 from .commands import command
 from .policy import Policy
-from .registering import filmed, is_registered, made_by, maker_of, upstream_of
+from .registering import (
+    check_allowed,
+    filmed,
+    is_registered,
+    made_by,
+    maker_of,
+    upstream_of,
+)
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
@@ -39,12 +47,13 @@ def watch(
     """Plays episodes of a run's policy, and writes them for a browser, or as a film.
 
     out: "x.html" (default: watch.html in the run's folder), "x.gif", or "x.mp4", which needs the
-    program ffmpeg. Options: view="drawn", actions="sampled".
+    program ffmpeg. Options: view="drawn"; actions="sampled", by default the run's eval_actions.
 
     Environments of Python are shown by their render(), as x.gif or x.mp4. env: makes one with
     render_mode="rgb_array"; not needed for ids of Gymnasium, nor for a class that this process
     registered and that takes render_mode. A film shows the first episodes of an
-    evaluation with this seed and number of episodes, with all settings of the run.
+    evaluation with this seed and number of episodes, with all settings of the run. Films of Atari
+    by id have the frames of training, and draws of their own.
 
     Returns a dict with "file" and the "episodes": return and steps of each."""
     if not env and not is_rendered(Policy(run).spec["id"]):
@@ -53,7 +62,7 @@ def watch(
     check_count("episodes", episodes, 1, MOST_EPISODES)
     check_count("max_steps", max_steps, 1)
     policy = Policy(run)
-    env_id, actions = policy.spec["id"], options.pop("actions", "most_likely")
+    env_id, actions = policy.spec["id"], options.pop("actions", "")
     path = os.fspath(out or os.path.join(policy.origin["run_dir"], "watch.gif"))
     if options or not path.endswith((".gif", ".mp4")):
         got = f"out={path!r}" if not options else f"{next(iter(options))}="
@@ -70,8 +79,8 @@ def watch(
             "trained; the film shows the one of now",
             stacklevel=2,
         )
-    cameras = _Cameras(env or _maker(env_id))
-    with _lock, filmed(env_id, cameras, trained):
+    cameras = _Cameras(env or _maker(policy.spec))
+    with _lock, filmed(policy, cameras):
         results = policy._core.play(episodes, seed, actions, max_steps)
         pictures, last = cameras.film(episodes)
     _core.write_movie(path, pictures, last)
@@ -84,12 +93,13 @@ def is_rendered(env_id):
     return is_registered(env_id) or env_id.startswith(("gymnasium/", "python/", "envpool/"))
 
 
-def _maker(env_id):
-    """A function that makes an environment of this id with pictures."""
+def _maker(spec):
+    """A function that makes an environment of this spec with pictures."""
     import gymnasium
 
     from .sources import EnvMaker
 
+    env_id = spec["id"]
     function = _with_pictures(maker_of(env_id))
     if function is not None:
         return function
@@ -98,10 +108,26 @@ def _maker(env_id):
     is_known = made_by(env_id) is not None or (
         env_id.startswith("gymnasium/") and (":" in own[0] or named in gymnasium.registry)
     )
-    if not is_known or named.startswith("ALE/"):
+    if made_by(env_id) is None and env_id.startswith("gymnasium/"):
+        check_allowed(env_id)
+    example = 'MyEnv(render_mode="rgb_array")'
+    if named.startswith("ALE/") and (is_known or env_id.startswith("gymnasium/")):
+        from ._atari_film import atari_maker
+
+        function = atari_maker(named, own[1])
+        if function is not None:
+            return function
+        example = (
+            f'gymnasium.wrappers.AtariPreprocessing(gymnasium.make("{named}", frameskip=1, '
+            'render_mode="rgb_array")), without a stack, since Broadloom stacks'
+        )
+        is_known = False
+    if not is_known:
+        call = register_call(spec) if made_by(env_id) is None else ""
         raise InvalidValue(
             f"env: got none for {env_id}, expected a function that makes one such environment with "
-            'pictures, such as env=lambda: MyEnv(render_mode="rgb_array")'
+            f"pictures, such as env=lambda: {example}"
+            + (f"; or a call of {call} before" if call else "")
         )
 
     return EnvMaker(own[0], {**own[1], "render_mode": "rgb_array"}, own[2])
@@ -187,5 +213,13 @@ def _picture(env):
             f"render(): got {got}, expected an array of shape (height, width, 3); make the "
             'environment with render_mode="rgb_array"'
         )
+    if rgb.dtype.kind == "f" and 0 <= rgb.min() <= rgb.max() <= 1:  # shares, as of matplotlib
+        rgb = np.round(255 * rgb)
     height, width = (side // 2 * 2 for side in rgb.shape[:2])
-    return np.ascontiguousarray(cast(rgb[:height, :width], np.uint8, "render()"))
+    try:
+        return np.ascontiguousarray(cast(rgb[:height, :width], np.uint8, "render()"))
+    except (InvalidType, InvalidValue):
+        raise InvalidValue(
+            f"render(): got {rgb.dtype} from {rgb.min()} to {rgb.max()}, expected uint8 from 0 to "
+            "255, or floating point numbers from 0 to 1"
+        ) from None

@@ -49,6 +49,7 @@ class Policy:
             )
         self.params, self.place = tensors["learner.params"].astype(np.float64), 0
         self.heads_turned = heads_turned
+        self.is_scaled = config.get("env.scale_actions") == "true"
         self.read(
             self.one_hot.shape[0] if self.one_hot is not None else env.observation_space.shape[0],
             self.space.n if self.is_discrete() else self.space.shape[0],
@@ -111,7 +112,10 @@ class Policy:
         outputs = self.policy(observations)
         if self.is_discrete():
             return outputs.argmax(axis=1)
-        return np.clip(outputs, self.space.low, self.space.high).astype(np.float32)
+        low, high = self.space.low, self.space.high
+        if self.is_scaled:
+            outputs = low + (outputs + 1) * (high - low) / 2
+        return np.clip(outputs, low, high).astype(np.float32)
 
 
 def play(policy, env_id, options, episodes):
@@ -217,7 +221,7 @@ class CheckpointPage(unittest.TestCase):
             activation="elu",
         )
 
-    def test_pendulum_with_normalised_observations(self):
+    def test_pendulum_with_normalised_observations_and_scaled_actions(self):
         self.check(
             "Pendulum-v1",
             100,
@@ -227,6 +231,7 @@ class CheckpointPage(unittest.TestCase):
             learning_rate=1e-3,
             gamma=0.9,
             clip_obs=1.5,
+            **{"env.scale_actions": "true"},
         )
 
     def test_one_body(self):

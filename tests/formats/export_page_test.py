@@ -36,6 +36,7 @@ KINDS = {
         "std_max": 1.5,
         "env.scale_actions": "true",
     },
+    "gaussian, scaled": {"env_id": "Pendulum-v1", "env.scale_actions": "true"},
     "sde": {"env_id": "Pendulum-v1", "std_form": "sde"},
     "beta": {"env_id": "Pendulum-v1", "action_distribution": "beta"},
     "one body, elu": {"env_id": "CartPole-v1", "shared_encoder": "true", "activation": "elu"},
@@ -138,6 +139,11 @@ def apart(got, expected):
     return largest
 
 
+def beta_mean(alpha, beta):
+    alpha, beta = 1 + np.logaddexp(0, alpha), 1 + np.logaddexp(0, beta)
+    return alpha / (alpha + beta)
+
+
 class ExportPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -185,6 +191,22 @@ class ExportPage(unittest.TestCase):
                     },
                 )
                 self.assertLess(one, tolerance)
+
+    @unittest.skipUnless(READER == "numpy", "reads the file's arrays")
+    def test_actions_follow_from_the_other_outputs_as_the_page_says(self):
+        places = {
+            "gaussian, scaled": lambda outputs: outputs["mean"],
+            "squashed, scaled": lambda outputs: np.tanh(outputs["mean"]),
+            "beta": lambda outputs: 2 * beta_mean(outputs["alpha"], outputs["beta"]) - 1,
+        }
+        for name, place in places.items():
+            path, _, expected, tolerance = self.exported(name)
+            file = np.load(path)
+            low, high = file["action_low"], file["action_high"]
+            scaled = low + (place(expected) + 1) * (high - low) / 2
+            np.testing.assert_allclose(
+                np.clip(scaled, low, high), expected["action"], rtol=0, atol=2 * tolerance
+            )
 
     def test_states_go_from_step_to_step(self):
         for name in ("mingru", "gru, one body", "lstm, masks"):

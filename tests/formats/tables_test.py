@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Holds that every table of the pages is whole: rows that an empty line parts from their heading
-show as text."""
+show as text. Holds the ledger's page to the ledger's schema."""
 
+import json
 import pathlib
 import re
 import sys
@@ -33,6 +34,38 @@ class Tables(unittest.TestCase):
         self.assertGreater(len(pages), 10)
         for page in pages:
             self.assertEqual(rows_outside_tables(page.read_text(encoding="utf-8")), [], page)
+
+
+# Values of these keys have the form of another page, to which the ledger's page links.
+OF_OTHER_PAGES = {"evaluation", "rows", "simulator", "plugin"}
+
+
+def keys_of(schema):
+    """Every key of a JSON object, and of the objects in it."""
+    found = set(schema.get("properties", {}))
+    for name, part in schema.get("properties", {}).items():
+        if name not in OF_OTHER_PAGES:
+            found |= keys_of(part)
+    return found | keys_of(schema["items"]) if "items" in schema else found
+
+
+class LedgerPage(unittest.TestCase):
+    def test_each_key_of_the_schema_is_on_the_page(self):
+        formats = ROOT / "docs" / "formats"
+        schema = json.loads((formats / "ledger.schema.json").read_text(encoding="utf-8"))
+        page = (formats / "ledger.md").read_text(encoding="utf-8").split("\n## ")
+        parts = {part.splitlines()[0]: part for part in page}
+        for key, value in schema["properties"].items():
+            if key in OF_OTHER_PAGES:
+                continue
+            text = parts.get(key, page[0])
+            spans = re.findall(r"`([^`]+)`", text)
+            names = {name for span in spans for name in span.split(".")}
+            self.assertEqual(keys_of(value) - names, set(), f"{key}: not on ledger.md")
+
+    def test_keys_are_those_of_all_depths(self):
+        inner = {"properties": {"b": {"items": {"properties": {"c": {}}}}}}
+        self.assertEqual(keys_of({"properties": {"a": inner}}), {"a", "b", "c"})
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 import gymnasium
 import numpy as np
@@ -55,6 +56,45 @@ class CommandsTest(unittest.TestCase):
         self.assertNotEqual(
             found["mean_return"], broadloom.evaluate(RUN, episodes=7, seed=4)["mean_return"]
         )
+
+    def test_evaluate_warns_of_episodes_that_were_cut(self):
+        with self.assertWarnsRegex(UserWarning, "^3 of 3 episodes were cut after 5 steps"):
+            broadloom.evaluate(RUN, episodes=3, max_steps=5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            broadloom.evaluate(RUN, episodes=3)
+
+    def test_a_class_in_place_of_an_id_is_told_to_be_registered(self):
+        class MyEnv(gymnasium.Env):
+            pass
+
+        by_id = r'got MyEnv itself, .*register\("MyEnv-v0", MyEnv\) before, and give that id'
+        for call, words in (
+            (lambda: broadloom.advise(MyEnv), "^env_id: " + by_id),
+            (lambda: broadloom.command("env", "check", MyEnv), "^argument of env: " + by_id),
+            (
+                lambda: broadloom.evaluate(MyEnv),
+                "^argument of eval: got MyEnv itself, expected a run: what train.. returns, or its",
+            ),
+            (
+                lambda: broadloom.command("audit", MyEnv),
+                "^argument of audit: got MyEnv itself, expected a run: what train.. returns, or i",
+            ),
+            (
+                lambda: broadloom.command("bench", MyEnv),
+                "^argument of bench: got MyEnv itself, expected a config: a file in TOML$",
+            ),
+            (
+                lambda: broadloom.evaluate(RUN, episodes=MyEnv),
+                "^episodes: got MyEnv itself, expected a number, a text, or a list of them$",
+            ),
+            (
+                lambda: broadloom.evaluate(RUN, env=MyEnv),
+                r"^env: got MyEnv itself, .*leave it out, and call broadloom.register\(ID, MyEnv\)",
+            ),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(TypeError, words):
+                call()
 
     def test_audit_and_gradients(self):
         self.assertIn(

@@ -8,7 +8,17 @@ import unittest
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
+from gymnasium.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    Graph,
+    MultiDiscrete,
+    OneOf,
+    Sequence,
+    Text,
+    Tuple,
+)
 
 import broadloom
 from simulator_cases import HERE, SMALL
@@ -294,6 +304,40 @@ class GroupsTest(unittest.TestCase):
             broadloom.train(
                 Arm, name="Arm-v1", out=OUT / "name", group_encoders=["picture:minatar"], **SMALL
             )
+
+    def test_spaces_that_networks_cannot_read_get_advice_that_works(self):
+        row = Box(-1.0, 1.0, (2,), np.float32)
+        flatten, other = "FlattenObservation", "TransformObservation"
+        pairs = OneOf([Discrete(2), row])
+        for space, advice in (
+            (Text(3), flatten),
+            (pairs, flatten),
+            (MultiDiscrete([2, 3]), flatten),
+            (Graph(row, None), other),
+            (Sequence(row), other),
+        ):
+            env = changed(
+                observation_space=space, look=lambda self, one=space: one.sample(), right=0
+            )
+            words = f"^observation space: got {type(space).__name__}.*or a Dict or Tuple.*{advice}"
+            with self.subTest(space=space), self.assertRaisesRegex(TypeError, words):
+                broadloom.train(env, name="Odd-v0", out=OUT / "odd", **SMALL)
+        flat = gymnasium.wrappers.FlattenObservation
+        env = changed(observation_space=pairs, look=lambda self: pairs.sample(), right=0)
+        run = broadloom.train(env, name="Flat-v0", wrappers=[flat], out=OUT / "flat", **SMALL)
+        self.assertEqual(broadloom.Policy(run).observation_space.shape, (3,))
+        nothing = Box(-1.0, 1.0, (0,), np.float32)
+        for space, words in (
+            (nothing, "^observation space: got Box.* without numbers, expected at least one"),
+            (Dict(a=row, b=nothing), "^observation group 'b' space: got Box.* without numbers"),
+            (Dict(), "observations without a key, expected at least one"),
+        ):
+            with self.subTest(space=space), self.assertRaisesRegex(ValueError, words):
+                broadloom.train(
+                    changed(observation_space=space), name="No-v0", out=OUT / "no", **SMALL
+                )
+        with self.assertRaisesRegex(ValueError, "^action space: got Box.* without numbers"):
+            broadloom.train(changed(action_space=nothing), name="No-v0", out=OUT / "no", **SMALL)
 
     def test_stacks_are_those_of_gymnasium(self):
         for ours, theirs in (("first", "reset"), ("zero", "zero")):

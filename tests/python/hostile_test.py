@@ -13,9 +13,12 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
+from broadloom import registering
+from broadloom._adapter import Request, closing
 from simulator_cases import out, SMALL
 
 ZEROS = np.zeros(3, np.float32)
+PIXELS = Box(0, 255, (8, 8, 1), np.uint8)
 STEPS = 300  # steps before a change, more than the probe plays
 PARENT = os.getpid()
 
@@ -49,6 +52,12 @@ def but(**changes):
 
 def later(value, before):
     return lambda self: value if Meek.steps > STEPS else before
+
+
+def count():
+    """Counts a step, and ends no episode."""
+    Meek.steps += 1
+    return False
 
 
 def broken(*_, **__):
@@ -117,7 +126,7 @@ CASES = {
     ),
     "a reward in a list": (
         ValueError,
-        r"In step\(\) of(.|\n)*Each reward must be one number, such as float\(reward\)",
+        r"reward of step\(\): got \[1.0, 2.0\], expected one number; return float\(reward\)",
         but(reward=lambda self: [1.0, 2.0]),
         {},
     ),
@@ -135,8 +144,8 @@ CASES = {
     ),
     "complex numbers": (TypeError, "complex128", but(look=lambda self: np.zeros(3, complex)), {}),
     "fractions in bytes": (
-        TypeError,
-        "uint8",
+        ValueError,
+        "got 300.0 in an array of float64, expected numbers that uint8",
         but(
             observation_space=Box(0, 255, (3,), np.uint8),
             look=lambda self: np.array([300, -1, 2.5]),
@@ -161,21 +170,150 @@ CASES = {
         but(reward=later(1e300, 1.0)),
         {},
     ),
-    "a reward that is an array": (
+    "a reward that is a text": (
         ValueError,
-        r"In step\(\) of",
-        but(reward=lambda self: np.ones(2)),
+        r"reward of step\(\): got '1', expected one number; return float\(reward\)",
+        but(reward=lambda self: "1"),
+        {},
+    ),
+    "a text as reward later": (
+        ValueError,
+        r"later/v0: reward of step\(\): got '1', expected one number; return float\(reward\)",
+        but(reward=later("1", 1.0)),
+        {},
+    ),
+    "None as reward later": (
+        ValueError,
+        r"reward of step\(\): got None, expected one number; return float\(reward\)",
+        but(reward=later(None, 1.0)),
+        {},
+    ),
+    "None as reward of many": (
+        ValueError,
+        "rewards: environment 0 gave None, expected one number",
+        with_step(lambda rows, rewards, *rest: (rows, np.full(len(rewards), None), *rest)),
+        {},
+    ),
+    "a reward that is an array later": (
+        ValueError,
+        r"reward of step\(\): got array\(\[1., 1.\]\), expected one number",
+        but(reward=later(np.ones(2), 1.0)),
+        {},
+    ),
+    "None as end later": (
+        ValueError,
+        r"terminated of step\(\): got None, expected True or False; return bool\(terminated\)",
+        but(step=lambda self, action: (ZEROS, 1.0, later(None, False)(self), count(), {})),
+        {},
+    ),
+    "an array as end later": (
+        ValueError,
+        r"truncated of step\(\): got array\(\[ True, False\]\), expected True or False",
+        but(
+            step=lambda self, action: (
+                *(ZEROS, 1.0, False),
+                later(np.array([True, False]), count())(self),
+                {},
+            )
+        ),
+        {},
+    ),
+    "a list as end later": (
+        ValueError,
+        r"truncated of step\(\): got \[False\], expected True or False",
+        but(
+            step=lambda self, action: (
+                *(ZEROS, 1.0, False),
+                later([False], count())(self),
+                {},
+            )
+        ),
+        {},
+    ),
+    "no infos later": (
+        ValueError,
+        r"infos of step\(\): got None, expected a dict; return {} if there are none",
+        but(step=lambda self, action: (ZEROS, 1.0, False, count(), later(None, {})(self))),
+        {},
+    ),
+    "no end": (
+        ValueError,
+        r"terminated of step\(\): got None, expected True or False",
+        but(step=lambda self, action: (ZEROS, 1.0, None, False, {})),
+        {},
+    ),
+    "no infos": (
+        ValueError,
+        r"infos of step\(\): got None, expected a dict",
+        but(step=lambda self, action: (ZEROS, 1.0, False, False, None)),
+        {},
+    ),
+    "a large pixel": (
+        ValueError,
+        r"observation of reset\(\): got 300 in an array of int32, expected numbers that uint8",
+        but(observation_space=PIXELS, look=lambda self: np.full((8, 8, 1), 300, np.int32)),
+        {},
+    ),
+    "a large pixel later": (
+        ValueError,
+        "observation of environment 0: got 300 in an array of int32, expected .* uint8",
+        but(
+            observation_space=PIXELS,
+            look=later(np.full((8, 8, 1), 300, np.int32), np.zeros((8, 8, 1), np.uint8)),
+        ),
+        {},
+    ),
+    "other pixels later": (
+        ValueError,
+        r"environment 0: got int32, expected uint8, as .* says; return np.asarray\(row, np.uint8\)",
+        but(
+            observation_space=PIXELS,
+            look=later(np.zeros((8, 8, 1), np.int32), np.zeros((8, 8, 1), np.uint8)),
+        ),
+        {},
+    ),
+    "other pixels of a key later": (
+        ValueError,
+        "observation of environment 0, group 'b': got int32, expected uint8, as its observation",
+        but(
+            observation_space=Dict(a=Discrete(2), b=PIXELS),
+            look=later(
+                {"a": 1, "b": np.zeros((8, 8, 1), np.int32)},
+                {"a": 1, "b": np.zeros((8, 8, 1), np.uint8)},
+            ),
+        ),
+        {},
+    ),
+    "a missing key": (
+        ValueError,
+        r"observation of reset\(\): got the keys 'a', expected the key 'b', as its observation",
+        but(observation_space=Dict(a=Discrete(2), b=Discrete(2)), look=lambda self: {"a": 1}),
+        {},
+    ),
+    "a missing key later": (
+        ValueError,
+        "observation of environment 0: got the keys 'a', expected the key 'b', as its observation",
+        but(
+            observation_space=Dict(a=Discrete(2), b=Discrete(2)),
+            look=later({"a": 1}, {"a": 1, "b": 0}),
+        ),
+        {},
+    ),
+    "another shape at the end": (
+        ValueError,
+        r"last observation of environment 0: got an array of shape \(1,\), expected \(3,\)",
+        but(look=lambda self: np.zeros(1, np.float32) if self.t == 10 else ZEROS),
         {},
     ),
     "an index beyond": (
-        broadloom.Error,
-        "environment [0-9]: got 9, expected 0 to 3",
+        ValueError,
+        r"observation of reset\(\): got 9, expected 0 to 3",
         but(observation_space=Discrete(4), look=lambda self: 9),
         {},
     ),
     "an index before the first": (
-        broadloom.Error,
-        "environment [0-9]: got 2, expected 3 to 6",
+        ValueError,
+        r"observation of reset\(\): got 2, expected 3 to 6",
         but(observation_space=Discrete(4, start=3), look=lambda self: 2),
         {},
     ),
@@ -234,8 +372,8 @@ CASES = {
         {"observation_keys": ("b", "critic")},
     ),
     "nothing to see": (
-        broadloom.Error,
-        "size 0",
+        ValueError,
+        r"got Box.* without numbers, expected at least one",
         but(observation_space=Box(-1, 1, (0,), np.float32)),
         {},
     ),
@@ -278,7 +416,7 @@ CASES = {
     ),
     "no last observations": (
         broadloom.Error,
-        "truncation_mode: got bootstrap",
+        r"truncation_mode: got bootstrap.*or let step\(\) give .* as infos\['final_obs'\]",
         with_step(lambda *answer: (*answer[:4], {})),
         {},
     ),
@@ -326,6 +464,80 @@ class HostileTest(unittest.TestCase):
                         self.assertRegex(answer.replace("_", " "), words.replace("_", " "))
                 else:
                     self.fail("nothing was raised")
+
+    def test_whole_numbers_of_other_types_become_those_of_the_space(self):
+        def episodes(space, dtype, **options):
+            def look(self):
+                return np.full(space.shape, self.t % 5, dtype)
+
+            run = broadloom.train(
+                lambda: but(observation_space=space, look=look)(),
+                name="Typed-v0",
+                out=out(f"typed_{len(made)}"),
+                **{**SMALL, **options},
+            )
+            played = broadloom.evaluate(run, episodes=3)["mean_return"]
+            made.append(run)
+            return broadloom.Policy(run)._core.state()[2]["learner.params"], played
+
+        made = []
+
+        for space, dtype, other in (
+            (PIXELS, np.uint8, np.int32),
+            (PIXELS, np.uint8, np.float64),
+            (Discrete(5), np.int64, np.float32),
+        ):
+            with self.subTest(space=space, other=other):
+                self.assertEqual(episodes(space, dtype), episodes(space, other))
+        options = {"vectorization": "async"}
+        self.assertEqual(episodes(PIXELS, np.uint8), episodes(PIXELS, np.int64, **options))
+
+    def test_arrays_of_one_element_are_numbers(self):
+        def episodes(name, change, **options):
+            def step(self, action):
+                row, reward, *ends, infos = Meek.step(self, action)
+                return row, change(reward), *map(change, ends), infos
+
+            run = broadloom.train(
+                but(step=step), name=f"{name}-v0", out=out(name), **{**SMALL, **options}
+            )
+            return broadloom.evaluate(run, episodes=3)["mean_return"]
+
+        for name, change in (
+            ("one", lambda value: np.array([value])),
+            ("nested", lambda value: np.array([[value]])),
+            ("scalar", lambda value: np.array(value)),
+            ("whole", int),
+        ):
+            self.assertEqual(episodes(name, change), 10)
+        one = lambda value: np.array([value])  # noqa: E731
+        self.assertEqual(episodes("processes", one, vectorization="async"), 10)
+
+    def test_the_usual_path_has_no_wrapper(self):
+        run = broadloom.train(Meek, name="Bare-v0", out=out("bare"), **SMALL)
+        kind = registering._kinds["Bare-v0"].kind
+        with closing(kind.make(Request(2))) as env:
+            self.assertEqual([type(one) for one in env.envs], [Meek, Meek])
+            first, _ = env.reset(seed=1)
+            rows, *given, _ = env.step([0, 1])
+            self.assertEqual([one.dtype for one in given], [np.float64, np.bool_, np.bool_])
+            self.assertIsNot(env.step([0, 1])[0], rows)
+            self.assertIsNot(first, rows)
+        self.assertTrue(run.finished)
+
+    def test_a_reward_of_nan_or_none_is_warned_of_once(self):
+        def none_later(env):
+            env.step = lambda actions, step=env.step: paid(*step(actions))
+
+        def paid(rows, rewards, *rest):
+            return rows, rewards if Meek.steps < STEPS else rewards * np.nan, *rest
+
+        Meek.steps = 0
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            with self.assertRaisesRegex(broadloom.Error, "reward of environment 0 is not finite"):
+                broadloom.train(vector(none_later), name="Nan-v0", out=out("nan"), **SMALL)
+        self.assertEqual(["nan or None" in str(one.message) for one in found], [True])
 
     def test_the_same_object_twice_is_refused(self):
         env = SyncVectorEnv([Meek] * 2, autoreset_mode=AutoresetMode.SAME_STEP)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import threading
 import unittest
@@ -13,6 +14,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict
 
 import broadloom
+from broadloom._source_text import register_call
 from simulator_cases import HERE, out, SMALL, Steps, train
 
 
@@ -70,6 +72,28 @@ gymnasium.register("Mine/Counts-v0", Counts)
 """
 
 
+# Prints the calls that four errors name, and the score after one of them.
+ELSEWHERE = """
+import re, sys
+import broadloom, gymnasium
+
+run = sys.argv[1]
+for use in (
+    broadloom.evaluate,
+    broadloom.audit,
+    lambda run: broadloom.resume(run, more_timesteps=256),
+    lambda run: broadloom.watch(run, "film.gif"),
+):
+    try:
+        use(run)
+    except broadloom.Error as error:
+        call = re.search(r"broadloom.register\\(.*?\\)", str(error))[0]
+        print(call)
+exec(call)
+print(broadloom.evaluate(run, episodes=3)["mean_return"])
+"""
+
+
 class IdsTest(unittest.TestCase):
     """Ids of other packages, with arguments, wrappers and processes."""
 
@@ -98,6 +122,60 @@ class IdsTest(unittest.TestCase):
         self.assertEqual(config["env_id"], "python/Counts-v0")
         source = broadloom.Policy(run).spec["upstream"]
         self.assertIn("make('counts_package:Counts-v0', size=5), FlattenObservation", source)
+
+    def test_another_process_is_told_the_call_that_registers_an_id_again(self):
+        flat = gymnasium.wrappers.FlattenObservation
+        run = broadloom.train(
+            "gymnasium/CartPole-v1", env_kwargs={"sutton_barto_reward": True}, wrappers=[flat],
+            lr_schedule="constant", out=out("elsewhere"), **SMALL,
+        )  # fmt: skip
+        expected = broadloom.evaluate(run, episodes=3)["mean_return"]
+        done = subprocess.run(
+            [sys.executable, "-c", ELSEWHERE, run], capture_output=True, text=True, check=True
+        )
+        *calls, found = done.stdout.split("\n")[:-1]
+        call = (
+            'broadloom.register("python/CartPole-v1", "gymnasium/CartPole-v1", '
+            'env_kwargs={"sutton_barto_reward": True}, '
+            "wrappers=[gymnasium.wrappers.FlattenObservation])"
+        )
+        self.assertEqual(calls, [call] * 4, done.stdout)
+        self.assertEqual(float(found), expected)
+
+    def test_calls_of_other_sources(self):
+        for source, summary, call in (
+            (
+                "gymnasium 1: make('a:B-v1', g=9.0), <lambda>, FlattenObservation, Mine",
+                "",
+                '"gymnasium/a:B-v1", env_kwargs={"g": 9.0}, '
+                "wrappers=[MY_WRAPPER, gymnasium.wrappers.FlattenObservation, Mine])",
+            ),
+            (
+                "gymnasium 1: make('B-v1', f=<function <lambda> at 0x7>, g='<b>', h=array([1.]))",
+                "",
+                '"gymnasium/B-v1", env_kwargs={"f": MY_F, "g": "<b>", "h": MY_H})',
+            ),
+            (
+                "gymnasium 1: make('B-v1', m='8x8', n=[{'a': ('b',)}, None, \"it's\"])",
+                "",
+                '"gymnasium/B-v1", env_kwargs={"m": "8x8", "n": [{"a": ("b",)}, None, "it\'s"]})',
+            ),
+            (
+                "gymnasium 1: make('B-v1', f=Mine of 3), functools.partial(<function f at 0x7>)",
+                "",
+                '"gymnasium/B-v1", env_kwargs={**MY_ARGUMENTS}, wrappers=[*MY_WRAPPERS])',
+            ),
+            (
+                "ale-py 0: ale_py:AtariVectorEnv, img_height=42",
+                "ALE/Pong-v5 of ale-py 0: grey",
+                '"gymnasium/ALE/Pong-v5", env_kwargs={"img_height": 42})',
+            ),
+            ("MyEnv(size=3)", "", None),
+            ("", "", None),
+        ):
+            spec = {"id": "Mine-v0", "upstream": source, "summary": summary}
+            expected = call and 'broadloom.register("Mine-v0", ' + call
+            self.assertEqual(register_call(spec), expected or "", source)
 
     def test_the_program_takes_ids_of_packages(self):
         flags = ["--quiet", "--total_timesteps", 256, "--num_envs", 4, "--num_steps", 32]

@@ -153,6 +153,12 @@ class TrainTest(unittest.TestCase):
         with self.assertRaisesRegex(broadloom.Error, "got more_timesteps=1 and total_timesteps=2"):
             broadloom.resume(run, more_timesteps=1, total_timesteps=2, quiet=True)
 
+    def test_a_run_without_evaluations_has_no_best_policy(self):
+        run = broadloom.train("CartPole-v1", out=f"{HERE.name}/blind", quiet=True, **KEYS)
+        with self.assertRaisesRegex(FileNotFoundError, "^best: got .*eval_interval=10") as refused:
+            broadloom.evaluate(run.best)
+        self.assertEqual(refused.exception.kind, "not_found")
+
     def test_a_run_ends_at_a_return_and_keeps_its_best_policy(self):
         out = pathlib.Path(HERE.name)
         run = broadloom.train(

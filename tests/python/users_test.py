@@ -468,7 +468,7 @@ class UsersTest(unittest.TestCase):
         pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=several)})
         grid = type("Grid", (Steps,), {"observation_space": several})
         for env, words, never in (
-            (grid, r"got MultiDiscrete.*FlattenObservation.*MultiDiscrete into one Box", "Rescale"),
+            (grid, r"got MultiDiscrete.*FlattenObservation.*turns it into one Box", "Rescale"),
             (many, "action space", "FlattenObservation"),
             (pair, r"group 'b' of obs.*observation_keys=\(\('a',\),\)", "RescaleAction"),
         ):

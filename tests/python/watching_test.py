@@ -1,19 +1,24 @@
 """broadloom.watch(): films of Broadloom's environments and of Python's, as others read them."""
 
 import os
+import re
+import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import broadloom
 import gymnasium
 import numpy as np
 from broadloom import watching
 from gymnasium.envs.classic_control import CartPoleEnv
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Tuple
 from PIL import Image
 
 from masks_test import ByInfos, ByKey, ByMethod
 
+played = []  # actions of Noting
 SMALL = {"total_timesteps": 256, "num_envs": 2, "num_steps": 32, "quiet": True}
 
 
@@ -95,6 +100,39 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(answer["episodes"], [{"return": 4.0, "steps": 4}])
         self.assertEqual(len(frames_of("a.gif")), 5)
 
+    def test_a_run_imports_no_code_that_only_it_names(self):
+        os.mkdir("package")
+        with open("package/named_by_a_run.py", "w") as file:
+            file.write(
+                "import gymnasium\nfrom gymnasium.envs.classic_control import CartPoleEnv\n"
+                "gymnasium.register('Named-v0', CartPoleEnv)\n"
+            )
+        code = (
+            "import sys, broadloom\n"
+            "if sys.argv[1] == 'train':\n"
+            f"    broadloom.train('named_by_a_run:Named-v0', out='a', **{SMALL})\n"
+            "try:\n"
+            "    if sys.argv[1] != 'train':\n"
+            "        broadloom.watch('a', 'a.gif')\n"
+            "except broadloom.Error as error:\n"
+            "    print(error)\n"
+            "print('named_by_a_run' in sys.modules)\n"
+        )
+        paths = os.pathsep.join([*sys.path, os.path.abspath("package")])
+        answers = [
+            subprocess.run(
+                [sys.executable, "-c", code, word],
+                env={**os.environ, "PYTHONPATH": paths},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            for word in ("train", "watch")
+        ]
+        self.assertIn("True", answers[0])
+        self.assertRegex(answers[1], r"files may not import code.*allow_plugin\(.gymnasium.\)")
+        self.assertIn("False", answers[1])
+
     def test_settings_of_the_run_act_in_a_film(self):
         gymnasium.register("PaintedCart-v0", entry_point=Painted, max_episode_steps=40)
 
@@ -146,8 +184,9 @@ class WatchingTest(unittest.TestCase):
             answer = broadloom.watch(run, "b.gif", seed=2)
             self.assertEqual(answer["episodes"], [{"return": 4.0, "steps": 4}])
             os.rename(f"b{name}"[:4], f"c{name}".replace("/", "-"))
+        broadloom.allow_plugin("gymnasium")
         with self.assertRaisesRegex(ValueError, "env: got none for gymnasium/Nowhere-v0"):
-            watching._maker("gymnasium/Nowhere-v0")
+            watching._maker({"id": "gymnasium/Nowhere-v0", "upstream": "", "summary": ""})
 
     def test_a_film_leaves_the_environment_as_it_was(self):
         run = broadloom.train(Bar, name="Kept-v0", out="a", **SMALL)
@@ -160,6 +199,25 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(len(frames_of("b.gif")), 35)
         with self.assertRaisesRegex(broadloom.Error, "episodes: got 21, expected .* at most 20"):
             broadloom.watch(few, "b.gif", env=Bar, episodes=21)
+
+    def test_pictures_of_shares_are_those_of_bytes(self):
+        run = broadloom.train(Bar, out="a", **SMALL)
+        broadloom.watch(run, "a.gif", env=with_shares)
+        for frame in frames_of("a.gif"):
+            np.testing.assert_array_equal(frame, np.full((4, 4, 3), (0, 128, 255)))
+
+    def test_a_film_plays_the_actions_of_the_runs_evaluations(self):
+        def steps(own, **options):
+            played.clear()
+            out, keys = tempfile.mkdtemp() + "/a", {**SMALL, "eval_actions": own}
+            run = broadloom.train(Noting, name="Noting-v0", out=out, **keys)
+            broadloom.watch(run, env=lambda: Noting("rgb_array"), **options)
+            return played[-6:]
+
+        likely, sampled = steps("most_likely"), steps("sampled")
+        self.assertEqual(len({*likely}), 1)  # the observations are alike
+        self.assertEqual(len({*sampled}), 2)
+        self.assertEqual(steps("most_likely", actions="sampled"), sampled)
 
     def test_masks_from_each_place(self):
         for kind in (ByMethod, ByInfos, ByKey):
@@ -183,18 +241,66 @@ class WatchingTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"env: got none for Own-v0.*env=lambda: MyEnv\("):
             broadloom.watch(run, "own.gif")
 
+    def test_it_refuses_other_spaces_than_those_of_the_policy(self):
+        row, image = Box(-1, 1, (3,)), Box(0, 255, (8, 8, 1), np.uint8)
+        groups = Dict(a=row, b=Discrete(3, start=2), c=image)
+        pair = Tuple((Discrete(3), row))
+        for seen, acted, shown in (
+            (row, Discrete(4), "Box(3) and actions Discrete(4)"),
+            (image, MultiDiscrete([3, 2]), "Box(8, 8, 1; uint8) and actions MultiDiscrete(3, 2)"),
+            (
+                groups,
+                pair,
+                "Dict(a: 3, b: 3; one-hot from 2, c: 8 x 8 x 1; uint8) and actions "
+                "Hybrid(3; 3 numbers)",
+            ),
+        ):
+            with self.subTest(shown):
+                options = {**SMALL, "name": "Spaced-v0", "out": tempfile.mkdtemp(dir=".") + "/run"}
+                run = broadloom.train(lambda: Spaced(seen, acted), **options)
+                answer = broadloom.watch(run, env=lambda: Spaced(seen, acted))
+                self.assertEqual(answer["episodes"][0]["steps"], 6)
+                for other in ((Box(-1, 1, (5,)), acted), (seen, Discrete(9))):
+                    with self.assertRaisesRegex(ValueError, re.escape(shown)) as refused:
+                        broadloom.watch(run, env=lambda: Spaced(*other))
+                    self.assertEqual(refused.exception.kind, "mismatch")
+        broadloom.register("Spaced-v0", lambda render_mode=None: Spaced(row, acted))
+        with self.assertRaisesRegex(ValueError, r"Spaced-v0 .* got observations Box\(3\)"):
+            broadloom.watch(run)  # a name that means another environment by now
+
     def test_what_it_refuses(self):
         run = broadloom.train(Bar, out="a", **SMALL)
         for words, options in (
             ("got out='x.html' for python/Bar-v0", {"out": "x.html"}),
             ("got view= for python/Bar-v0", {"out": "x.gif", "view": "3d"}),
             (r"render\(\): got None.*render_mode", {"out": "x.gif", "env": without_render}),
-            (r"render\(\): got 0\.5.*uint8", {"out": "x.gif", "env": with_shares}),
+            (
+                r"render\(\): got float64 from 0.5 to 1.5, expected uint8 from 0 to 255",
+                {"out": "x.gif", "env": with_fractions},
+            ),
         ):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words) as refused:
                 broadloom.watch(run, **options)
             self.assertIsInstance(refused.exception, broadloom.Error)
             self.assertEqual(refused.exception.kind, "invalid_config")
+
+
+class Noting(Bar):
+    def step(self, action):
+        played.append(int(action))
+        return np.zeros(1, np.float32), *super().step(action)[1:]
+
+
+class Spaced(Bar):
+    def __init__(self, observation_space, action_space):
+        self.observation_space, self.action_space = observation_space, action_space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), *super().step(action)[1:]
 
 
 class Painted(CartPoleEnv):
@@ -220,7 +326,13 @@ class Film(gymnasium.Wrapper):
 
 def with_shares():
     env = Bar()
-    env.render = lambda: np.full((4, 4, 3), 0.5)
+    env.render = lambda: np.broadcast_to(np.array([0.0, 0.5, 1.0]), (4, 4, 3))
+    return env
+
+
+def with_fractions():
+    env = Bar()
+    env.render = lambda: np.broadcast_to(np.array([0.5, 1.0, 1.5]), (4, 4, 3))
     return env
 
 
