@@ -9,6 +9,8 @@ namespace broadloom::golden {
 const std::vector<Run>& training_runs() {
   static const std::vector<Run> runs = {
       {"cartpole", {{"env_id", "CartPole-v1"}, {"max_episode_steps", "19"}}},
+      {"cartpole_sampled",
+       {{"env_id", "CartPole-v1"}, {"eval_actions", "sampled"}, {"max_episode_steps", "19"}}},
       {"cartpole_shared",
        {{"env_id", "CartPole-v1"},
         {"shared_encoder", "true"},
