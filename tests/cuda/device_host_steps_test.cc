@@ -1,5 +1,5 @@
 // Environments that the host steps while an emulated device acts and learns, compared with the CPU.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// sanitizers: address
 #include <gtest/gtest.h>
 
 #include <functional>
