@@ -80,15 +80,14 @@ class HostRows {
     if (!stepped.ok()) return step_failed(first_step + t, stepped);
     is_broken_ = !all_finite(now_, 0, N) ||
                  !broadloom::all_finite(rewards_.data(), static_cast<std::size_t>(N));
-    for (int n = 0; n < N && !is_broken_; ++n) {
-      is_broken_ = truncated_[static_cast<std::size_t>(n)] != 0 && !all_finite(last_, n, 1);
+    any_truncated_ = false;
+    for (int n = 0; n < N; ++n) {
+      if (truncated_[static_cast<std::size_t>(n)] == 0) continue;
+      any_truncated_ = true;
+      is_broken_ = is_broken_ || !all_finite(last_, n, 1);
+      if (++truncations_[static_cast<std::size_t>(n)] <= S || !excess_.ok()) continue;
+      excess_ = too_many_truncations(envs.spec(), n, first_step + t, S);
     }
-    for (int n = 0; n < N; ++n) truncations_[static_cast<std::size_t>(n)] += truncated_[n];
-    const auto beyond = std::find_if(truncations_.begin(), truncations_.begin() + N,
-                                     [&](int count) { return count > S; });
-    if (beyond == truncations_.begin() + N) return {};
-    const int n = static_cast<int>(beyond - truncations_.begin());
-    excess_ = too_many_truncations(envs.spec(), n, first_step + t, S);
     return {};
   }
   // After a step that truncated more often than the block has slots: the error, which comes after
@@ -97,9 +96,7 @@ class HostRows {
   // Whether the last results have a number that is not finite. Their environments are not stepped
   // any more, as on the CPU.
   bool is_broken() const { return is_broken_; }
-  bool any_truncated(int N) const {
-    return std::any_of(truncated_.begin(), truncated_.begin() + N, [](auto x) { return x != 0; });
-  }
+  bool any_truncated() const { return any_truncated_; }
 
  private:
   static std::size_t count(const VecEnv& envs) { return static_cast<std::size_t>(envs.num_envs()); }
@@ -138,7 +135,7 @@ class HostRows {
   AlignedVector<float> actions_;
   std::vector<EpisodeEnd> ends_;  // [T, N]
   Status excess_;
-  bool is_broken_ = false;
+  bool is_broken_ = false, any_truncated_ = false;  // in the last step
 };
 
 template <class Side>
@@ -147,14 +144,9 @@ class HostStepper final : public EnvStepper {
   // like: see HostRows. seed: of the run. side and pool must outlive this object.
   HostStepper(Side& side, const VecEnv& like, ThreadPool& pool, std::uint64_t seed, int most_steps)
       : side_(side), seed_(seed), rows_(like, pool, most_steps) {
-    const Space& space = like.spec().action;
-    shown_ = {like.spec().observation_size(), like.spec().observation_size()};
-    // A Discrete action: its least and largest index.
-    const std::size_t size = static_cast<std::size_t>(like.spec().action_size());
-    std::vector<float> low(size, 0.0f), high(size, static_cast<float>(space.size - 1));
-    if (space.kind == SpaceKind::kBox) low = space.low, high = space.high;
-    bounds_ = {space.kind, space.size, space.choice_count(), put_on(side_, low.data(), size),
-               put_on(side_, high.data(), size)};
+    const EnvSpec& spec = like.spec();
+    shown_ = {spec.observation_size(), spec.observation_size()};
+    bounds_ = bounds_on(side_, spec.action, static_cast<std::size_t>(spec.action_size()));
   }
 
   void take(VecEnv& envs) override { envs_ = &envs; }
@@ -210,7 +202,7 @@ class HostStepper final : public EnvStepper {
       side_.copy_in(block.outcomes + first, rows_.ends(t, block.N), N);
     }
     send(rows_.now(), block.shown, N);
-    if (rows_.any_truncated(block.N)) send(rows_.last(), block.ends, N);
+    if (rows_.any_truncated()) send(rows_.last(), block.ends, N);
     side_.run(KeepKernel<Observed>{step, shown_}, shape_for_rows(block.N));
     return rows_.excess();
   }

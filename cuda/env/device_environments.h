@@ -16,6 +16,18 @@
 
 namespace broadloom::cuda {
 
+// Bounds of actions on the side; of a Discrete action its least and largest index.
+template <class Side>
+ActionBounds bounds_on(Side& side, const Space& space, std::size_t size) {
+  std::vector<float> low(size, 0.0f), high(size, static_cast<float>(space.size - 1));
+  if (space.kind == SpaceKind::kBox) {
+    low = space.low;
+    high = space.high;
+  }
+  return {space.kind, space.size, space.choice_count(), put_on(side, low.data(), size),
+          put_on(side, high.data(), size)};
+}
+
 template <class Env, class Side>
 class DeviceEnvironments {
  public:
@@ -25,16 +37,14 @@ class DeviceEnvironments {
       : side_(side), image_(envs.num_envs(), !envs.strata().empty()), setup_(setup_of(envs)) {
     make_arrays(envs);
     make_draws(envs);
-    make_bounds(envs.spec().action);
+    bounds_ = bounds_on(side_, envs.spec().action, static_cast<std::size_t>(setup_.action_size));
     if (disturbance.any()) make_disturber(envs, disturbance);
     side_.run(BeginKernel<Env>{setup_, arrays_}, shape_for_rows(setup_.count));
   }
 
   const EnvSetup<Env>& setup() const { return setup_; }
   const EnvArrays& arrays() const { return arrays_; }
-  const ActionBounds& bounds() const {
-    return bounds_;
-  }  // for a Discrete action: its least and largest index
+  const ActionBounds& bounds() const { return bounds_; }
 
   // Copies the state of the host's environments, which may have the same disturbances.
   void take(VecEnv& envs) {
@@ -114,17 +124,6 @@ class DeviceEnvironments {
     setup_.levels = curriculum.rule();
     setup_.level_strata = put(curriculum.strata().data(), curriculum.strata().size());
     arrays_.standings = allocate<LevelStanding>(envs());
-  }
-
-  void make_bounds(const Space& space) {
-    const std::size_t size = static_cast<std::size_t>(setup_.action_size);
-    std::vector<float> low(size, 0.0f), high(size, static_cast<float>(space.size - 1));
-    for (std::size_t a = 0; space.kind == SpaceKind::kBox && a < size; ++a) {
-      low[a] = space.low[a];
-      high[a] = space.high[a];
-    }
-    bounds_ = {space.kind, space.size, space.choice_count(), put(low.data(), size),
-               put(high.data(), size)};
   }
 
   void make_disturber(const BatchedEnv<Env>& batched, const Disturbance& disturbance) {
