@@ -19,6 +19,7 @@
 #include "tests/env/next_step.h"
 #include "tests/env/observation_envs.h"
 #include "tests/env/rollout.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -234,8 +235,9 @@ TEST_P(VectorStacks, AreSavedAndRestored) {
 }
 
 TEST_P(VectorStacks, PassTheConformanceChecks) {
-  EXPECT_TRUE(register_all());
   const VectorCase& c = GetParam();
+  if (c.k > 16) RELEASE_ONLY("long episodes of many numbers; the other kinds run the same code");
+  EXPECT_TRUE(register_all());
   const ConformanceReport report = check_vec_env(
       [&](const VecEnvOptions& asked) { return make_vec_env(c.id, stacked_options(c), asked); });
   EXPECT_EQ(report.findings(), std::vector<std::string>());

@@ -120,6 +120,7 @@ TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {
 }
 
 TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
+  RELEASE_ONLY("what stores hold; JobsChangeNothing and others run its threads");
   const auto plan_of = [](const std::string& seeds) {
     return plan_text("seeds = " + seeds +
                      "\npoints = 3\n[base]\ntotal_timesteps = 1024\neval_episodes = 2\n"
@@ -143,6 +144,7 @@ TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
 
 // A sampler chooses settings one after another, so that its study grows by cells.
 TEST_F(Runner, MoreSettingsOfASamplerMakeAStoreLarger) {
+  RELEASE_ONLY("what stores hold; JobsChangeNothing and others run its threads");
   const std::vector<std::string> rates = {"1e-3", "1e-4", "1e-2"};
   const auto plan_of = [&](std::size_t trials, const std::string& sampler, int seeds = 2) {
     std::string text = "seeds = " + std::to_string(seeds) + "\npoints = 3\nsampler = '" + sampler +
@@ -220,6 +222,7 @@ struct Sourced : Hover {
 
 // Older versions wrote none.
 TEST_F(Runner, StoresWithoutASourceTakeItUp) {
+  RELEASE_ONLY("what stores hold; JobsChangeNothing and others run its threads");
   ASSERT_TRUE(register_environment<Sourced>("Sourced-v0").ok());
   const StudyPlan plan = plan_text(
       "seeds = 3\npoints = 2\n[base]\nenv_id = 'Sourced-v0'\ntotal_timesteps = 256\n"
