@@ -16,6 +16,8 @@ from ._errors import InvalidType, InvalidValue, error_of
 from ._masks import KEY, best_choices, read_masks
 
 SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
+FROM_RESET = "(observations, infos)"
+FROM_STEP = "(observations, rewards, terminations, truncations, infos)"
 MOST_REWARD = float(np.finfo(np.float32).max)
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
@@ -123,14 +125,11 @@ class Simulator:
 
     def start(self, seed):
         try:
-            if self.kind.seeds_when_made:
-                rows, infos = self.env.reset()
-            else:
-                seeds = self.seeds[1](seed, self.first, self.made)
-                rows, infos = seeded_reset(self.env, seeds, self.request.in_families)
+            seeds = self.seeds[1](seed, self.first, self.made)
+            rows, infos = begun(self.kind, self.env, seeds, self.request.in_families)
             self.show(self.kind.read(rows), infos)
         except Exception as error:
-            self.explain(error, "reset()", "(observations, infos)")
+            self.explain(error, "reset()", FROM_RESET)
             raise
 
     def close(self):
@@ -142,8 +141,7 @@ class Simulator:
         try:
             return self.transitions()
         except Exception as error:
-            expected = "(observations, rewards, terminations, truncations, infos)"
-            self.explain(error, "step()", expected)
+            self.explain(error, "step()", FROM_STEP)
             raise
 
     def play(self, callee, num_steps):
@@ -185,8 +183,8 @@ class Simulator:
             raise shown from error
 
     def transitions(self):
-        rows, rewards, terminated, truncated, infos = self.env.step(
-            self.kind.to_env_actions(self.all_actions())
+        rows, rewards, terminated, truncated, infos = stepped(
+            self.kind, self.env, self.kind.to_env_actions(self.all_actions())
         )
         rows = self.kind.read(rows)
         rewards = self.read_rewards(rewards)
@@ -195,7 +193,7 @@ class Simulator:
         ended = terminated | truncated
         idle = finals = critic_finals = successes = None
         if ended.any():
-            self.detect_same_step(infos)
+            self.detect_same_step(infos, ended, rows)
             check_success(self.kind, infos, self.made)
             if self.kind.success_key is not None:
                 successes = successes_of(infos, self.kind.success_key, ended)
@@ -267,10 +265,13 @@ class Simulator:
             actions[hidden] = best_choices(self.all_masks[hidden], self.spec["action"])
         return actions
 
-    def detect_same_step(self, infos):
-        """If no metadata names a mode, last observations in infos prove same-step autoreset."""
-        if not self.kind.mode_is_assumed or final_observations(infos) is None:
+    def detect_same_step(self, infos, ended, rows):
+        """If no metadata names a mode, last observations in infos prove same-step autoreset. If
+        metadata names another mode, they must equal the rows."""
+        if final_observations(infos) is None or self.mode == "SameStep":
             return
+        if not self.kind.mode_is_assumed:
+            return self.check_declared(infos, ended, rows)
         if self.filler_rows and not self.is_probe:
             raise RuntimeError(
                 f"{self.kind.id}: infos has last observations, so episodes begin within a step "
@@ -280,6 +281,21 @@ class Simulator:
             )
         self.mode, self.filler_rows = "SameStep", False
         self.kind.mode = "SameStep"
+
+    def check_declared(self, infos, ended, rows):
+        finals = final_observations(infos)
+        if isinstance(finals, (list, tuple, np.ndarray)):
+            there = np.array([one is not None for one in finals])
+            if there.shape != ended.shape or not there[ended].all():
+                return
+        if not same_rows(self.final_rows(infos, ended, rows), rows, ended):
+            declared = {"NextStep": "NEXT_STEP", "Disabled": "DISABLED"}[self.mode]
+            raise InvalidValue(
+                f"{self.kind.id}: metadata['autoreset_mode'] declares {declared}, but step() gave "
+                "other observations than the last ones in infos when episodes ended, so episodes "
+                "begin within a step; set metadata['autoreset_mode'] = "
+                "gymnasium.vector.AutoresetMode.SAME_STEP"
+            )
 
     def final_rows(self, infos, ended, rows):
         """Same-step autoreset: last observations at the rows of ended episodes, or None. The other
@@ -313,7 +329,9 @@ class Simulator:
         """Next-step and disabled autoreset: resets the ended episodes alone. `rows` are their last
         observations; the reset gives their next ones, so no step is lost."""
         last = copy_of(rows)
-        after, begun = self.env.reset(options={"reset_mask": ended.copy()})
+        after, new = values_of(
+            self.kind, self.env.reset(options={"reset_mask": ended.copy()}), "reset()", FROM_RESET
+        )
         after = self.kind.read(after)
         if self.kind.masked_reset_gives_subset:
             after = scattered(after, ended, last)
@@ -326,9 +344,9 @@ class Simulator:
                     "Broadloom the single environment"
                 )
             self.mask_is_honoured = True
-        if self.kind.mask_source == "infos" and KEY in begun:
+        if self.kind.mask_source == "infos" and KEY in new:
             others = infos.get(KEY, [None] * self.made)
-            infos = {KEY: [(begun[KEY] if e else others)[i] for i, e in enumerate(ended)]}
+            infos = {KEY: [(new[KEY] if e else others)[i] for i, e in enumerate(ended)]}
         return after, last, infos
 
     def split(self, rows):
@@ -358,11 +376,39 @@ class Simulator:
         return cast(rows, space["dtype"], "observations")
 
 
+def begun(kind, env, seeds, in_families=False):
+    """(observations, infos) of new episodes."""
+    found = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds, in_families)
+    return values_of(kind, found, "reset()", FROM_RESET)
+
+
+def stepped(kind, env, actions):
+    """The values of step()."""
+    return values_of(kind, env.step(actions), "step()", FROM_STEP)
+
+
+def values_of(kind, found, call, expected):
+    """The values of a call, if they are as many as expected and infos is a dict."""
+    is_many = isinstance(found, (tuple, list))
+    if not is_many or len(found) != expected.count(",") + 1:
+        got = f"{len(found)} values" if is_many else f"one value of {type(found).__name__}"
+        raise InvalidValue(f"{call} of {kind.id}: got {got}, expected {expected}")
+    if not hasattr(found[-1], "items"):
+        raise InvalidValue(
+            f"infos of {call} of {kind.id}: got a {type(found[-1]).__name__}, expected a dict with "
+            "one entry a key for all environments, as Gymnasium's vector environments return; {} "
+            "if there are none"
+        )
+    return found
+
+
 def seeded_reset(env, seeds, in_families=False):
     if any(part.__name__ == "AtariVectorEnv" for part in type(env).__mro__):
         return env.reset(seed=np.asarray(seeds, np.int32))
     try:
         return env.reset(seed=seeds)
+    except InvalidValue:  # of a single environment; its process has ended
+        raise
     except Exception as error:  # some take one seed for all; any other fault comes again below
         if in_families:
             raise InvalidValue(NO_FAMILIES) from error

@@ -119,7 +119,7 @@ class Kind:
         self.spec = {
             "id": self.id,
             "observation": form | spaces.how_given(observation, self.groups[0], form),
-            "critic_observation": None if critic is None else critic_space(critic),
+            "critic_observation": None if critic is None else self.critic_space(critic),
             "action": spaces.from_gymnasium(self.action_space, "action"),
             "max_episode_steps": limit if limit <= MOST_STEPS else 0,
             "frames": frames,
@@ -249,6 +249,15 @@ class Kind:
             spaces.joined([known[key] for key in critic], "critic observation") if critic else None,
         )
 
+    def critic_space(self, space):
+        form = spaces.from_gymnasium(space, "critic observation")
+        if form["kind"] == "discrete":
+            raise InvalidType(
+                f"{self.id}: the critic's key {self.groups[1][0]!r} is {space}, expected a Box or "
+                f"MultiBinary; let the environment give it one-hot, as {form['n']} numbers"
+            )
+        return {**form, "dtype": "float32"}
+
     def examine(self):
         """Plays the probe once, to learn how such environments behave, and closes it. Traced ones
         are functions, which behave alike and take long to compile."""
@@ -360,10 +369,6 @@ def _dict_space():
     from gymnasium import spaces as gymnasium_spaces
 
     return gymnasium_spaces.Dict
-
-
-def critic_space(space):
-    return {**spaces.from_gymnasium(space, "critic observation"), "dtype": "float32"}
 
 
 def family_seed(seed, streams, family):

@@ -15,8 +15,9 @@ from ._adapter import (
     closing,
     has_key,
     metadata_of,
-    seeded_reset,
+    stepped,
 )
+from ._adapter import begun as episodes_begun
 from ._arrays import copy_of, numpy_of, same_rows
 from ._errors import InvalidType, InvalidValue
 from ._masks import best_choices, read_masks
@@ -44,7 +45,7 @@ def success_key(kind, env):
         )
     try:
         seeds = list(range(1, env.num_envs + 1))
-        rows, infos = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
+        rows, infos = episodes_begun(kind, env, seeds)
         masks = read_masks(kind, env, kind.read(rows), infos)
         random = np.random.default_rng(1)
         actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
@@ -99,7 +100,7 @@ def begun(kind, env):
 
 def hash_of_played(kind, simulator, first=b""):
     random = np.random.default_rng(1)
-    hashed = hashlib.sha256(first)
+    hashed, shared = hashlib.sha256(first), {}
     for _ in range(PROBED_STEPS):
         simulator.actions[...] = random_actions(
             kind.spec["action"], random, simulator.num_envs, simulator.masks
@@ -107,7 +108,28 @@ def hash_of_played(kind, simulator, first=b""):
         for array in simulator.step():
             hashed.update(b"" if array is None else array.tobytes())
         warn_of_range(kind, simulator.observations)
+        check_shared(kind, simulator.env, shared)
     return hashed.hexdigest()
+
+
+def check_shared(kind, env, known):
+    """Refuses an array that two single environments of Gymnasium's SyncVectorEnv returned in one
+    step, and that changes: each writes over the others' rows. known: {address: (array, copy)} of
+    earlier steps. Constants may be shared."""
+    from ._checked import SHARED, arrays_in
+
+    owners = {}
+    for i, row in enumerate(getattr(getattr(env, "unwrapped", env), "_env_obs", None) or ()):
+        for array in arrays_in(row):
+            address = array.__array_interface__["data"][0]
+            if not array.size or owners.setdefault(address, i) == i:
+                continue
+            if address in known and not np.array_equal(known[address][1], array):
+                raise InvalidValue(
+                    f"{kind.id}: environments {owners[address]} and {i} returned the same array "
+                    f"as observation; {SHARED}"
+                )
+            known[address] = array, array.copy()
 
 
 def ignores_mask(kind, env):
@@ -116,13 +138,13 @@ def ignores_mask(kind, env):
         return False
     random, order = np.random.default_rng(1), np.arange(env.num_envs)
     seeds = list(range(1, env.num_envs + 1))
-    rows, infos = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
+    rows, infos = episodes_begun(kind, env, seeds)
     first = rows = copy_of(kind.read(rows))
     ended = None
     for _ in range(PROBED_STEPS):
         masks = read_masks(kind, env, rows, infos, ended)
         actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
-        rows, _, terminated, truncated, infos = env.step(kind.to_env_actions(actions))
+        rows, _, terminated, truncated, infos = stepped(kind, env, kind.to_env_actions(actions))
         ended = np.logical_or(numpy_of(terminated), numpy_of(truncated))
         rows = copy_of(kind.read(rows))
         if not same_rows(rows, first, order == 1):

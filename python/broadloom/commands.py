@@ -83,19 +83,26 @@ def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
 
     options: the command's flags (`python -m broadloom eval --help`). A list is joined by commas.
     Returns the object that the command prints with --json. A command without --json gives
-    {"text": its output}. A difference (`diff`, `rerun`, `env check`) and failed runs of a study are
+    {"text": its output}. A report of runs, or with follow=True, prints where its page is, and
+    gives {}. A difference (`diff`, `rerun`, `env check`) and failed runs of a study are
     answers, not errors. Progress goes to standard error unless quiet=True.
 
     Raises broadloom.Error. After Ctrl-C raises KeyboardInterrupt; commands that can do so have
     saved their work."""
     where = f"argument of {name}"
     words = [name, *(text_of(plain(word, where)) for word in arguments if word is not None)]
-    has_json = _core.has_json(words)
+    has_json = _core.has_json(words) and not (name == "report" and _is_page(words, options))
     code, text, error = answer([*words, *flags_of(options), *(["--json"] if has_json else [])])
     found = (json.loads(text) if has_json and not error else {"text": text}) if text.strip() else {}
     if not (code in _FOUND and has_json and found and not error):
         _check(name, code, error, arguments)
     return found
+
+
+def _is_page(words, options):
+    """Whether a report writes pages alone, so that it refuses --json: of runs, or again and again.
+    Stores are files, so a folder is a run or an error."""
+    return bool(options.get("follow")) or any(map(os.path.isdir, words[1:]))
 
 
 def _check(name, code, why, runs):
@@ -273,7 +280,8 @@ class Study:
 def report(
     *stores: StrPath, out: StrPath | None = None, quiet: bool = True, **options: Any
 ) -> Answer:
-    """Reports the results of studies: writes the pages, and returns study.json as a dict."""
+    """Reports the results of studies: writes the pages, and returns study.json as a dict. Runs in
+    place of stores: writes their page, and returns {}."""
     return command("report", *stores, quiet=quiet, **({"out": out} if out else {}), **options)
 
 

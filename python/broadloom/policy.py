@@ -377,8 +377,22 @@ class Policy:
         if array.shape[1:] != shape:
             expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
             got = np.shape(observations)
-            raise InvalidValue(f"observations: got an array of shape {got}, expected {expected}")
+            raise InvalidValue(
+                f"observations: got an array of shape {got}, expected {expected}"
+                + self._stack_in_words()
+            )
         return array, one
+
+    def _stack_in_words(self):
+        """The stack that the policy wants in place of one observation; "" if it wants none."""
+        keys = dict(self._core.state()[0])
+        frames = int(keys.get("env.frame_stack", 1))
+        if frames < 2:
+            return ""
+        return (
+            f", the last {frames} observations joined along the last axis, the newest last, "
+            f"because env.frame_stack is {frames}"
+        )
 
 
 def _scaled(actions, low, high):

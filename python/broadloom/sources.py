@@ -286,6 +286,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     keys = key_pair(keys)
     takes = parameters_of(function)
     if "num_envs" not in takes:
+        _check_needs(name, takes)
         return Kind(
             name,
             _vector_maker(name, function, vectorization, max_episode_steps),
@@ -369,6 +370,7 @@ def _vector_maker(name, function, vectorization, max_episode_steps=0, around=Non
         one = _One(name, function, limit if limit <= MOST_STEPS else 0, made, around)
         if request.is_probe or facts["casts"] or around or vectorization != "sync":
             one.facts = facts  # other processes, and films, learn nothing from a probe
+        one.compares = request.is_probe and vectorization == "sync"
         ones, mode = [one] * request.num_envs, gymnasium.vector.AutoresetMode.SAME_STEP
         if vectorization == "sync":
             env = CheckedEnvs(ones, name, autoreset_mode=mode)
@@ -388,6 +390,7 @@ class _One:
     def __init__(self, name, function, limit, made, around):
         self.arguments, self.made, self.around = (name, function, limit), made, around
         self.process, self.limit, self.facts = os.getpid(), 0, None
+        self.compares = False
 
     def __getstate__(self):
         return {**self.__dict__, "made": None}
@@ -400,7 +403,7 @@ class _One:
         if self.facts is not None:
             from ._checked import Checked
 
-            env = Checked(env, self.arguments[0], self.facts)
+            env = Checked(env, self.arguments[0], self.facts, self.compares)
         return self.around(env) if self.around else env
 
 
@@ -535,6 +538,22 @@ def parameters_of(function):
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _check_needs(name, takes):
+    """Refuses a function that needs arguments, which nobody gives."""
+    given = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needs = [
+        key
+        for key, one in takes.items()
+        if one.default is inspect.Parameter.empty and one.kind not in given
+    ]
+    if needs:
+        raise InvalidType(
+            f"{name}: got a function that needs {', '.join(map(repr, needs))}, expected one "
+            "without arguments that makes one environment, or one that makes many, whose argument "
+            "must have the name num_envs; rename it, or give other arguments by env_kwargs="
+        )
 
 
 def _number(value):

@@ -297,7 +297,6 @@ class CallsTest(unittest.TestCase):
 
         for kind, call in (
             (ValueError, lambda: broadloom.register("Users-v0", fail)),
-            (TypeError, lambda: broadloom.train(wants, **SMALL)),
             (TypeError, lambda: broadloom.train(wants, env_kwargs={"size": 5}, **SMALL)),
             (
                 TypeError,

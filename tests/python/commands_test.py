@@ -117,6 +117,23 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(STUDY.report(out=OUT / "report")["title"], "tiny")
         self.assertTrue((OUT / "report" / "study.json").is_file())
 
+    def test_runs_have_a_page_in_place_of_json(self):
+        page = OUT / "pages" / "runs.html"
+        for runs in ((RUN,), (RUN, str(RUN))):
+            found = broadloom.command("report", *runs, out=page.parent, quiet=True)
+            self.assertEqual(found, {})
+            self.assertTrue("<h2>CartPole-v1</h2>" in page.read_text())
+            page.unlink()
+        self.assertEqual(broadloom.report(RUN, out=page.parent), {})
+        self.assertTrue(page.is_file())
+        followed = {"out": OUT / "followed", "follow": True, "quiet": True}
+        self.assertEqual(broadloom.command("report", STUDY.store, **followed), {})
+        self.assertTrue((OUT / "followed" / "study.json").is_file())
+        with self.assertRaisesRegex(broadloom.Error, "got the folder .* expected stores of stud"):
+            broadloom.command("report", OUT)
+        with self.assertRaisesRegex(broadloom.Error, "^--task: got runs, expected stores"):
+            broadloom.command("report", RUN, task="CartPole-v1")
+
     def test_parts_of_a_study_have_a_store_each(self):
         study = broadloom.Study(
             {"seeds": 2, "base": {"env_id": "CartPole-v1", "total_timesteps": 512}}, name="halves"

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import broadloom
 from broadloom import registering
 from broadloom._adapter import Request, closing
-from simulator_cases import out, SMALL
+from simulator_cases import out, parameters, SMALL, Steps
 
 ZEROS = np.zeros(3, np.float32)
 PIXELS = Box(0, 255, (8, 8, 1), np.uint8)
@@ -87,6 +87,49 @@ def with_step(change):
         env.step = lambda actions: change(*step(actions))
 
     return vector(changed)
+
+
+def with_reset(change):
+    def changed(env):
+        reset = env.reset
+        env.reset = lambda **options: change(*reset(**options))
+
+    return vector(changed)
+
+
+def declaring(mode):
+    """They reset at once, whatever they declare."""
+
+    def make(num_envs):
+        env = SyncVectorEnv([Steps] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+        env.metadata = {"autoreset_mode": mode}
+        return env
+
+    return make
+
+
+class SharesRow(Meek):
+    """Each writes its state into the array of all."""
+
+    row = np.zeros(3, np.float32)
+
+    def look(self):
+        self.row[:] = self.np_random.uniform(-1, 1, 3)
+        return self.row
+
+
+class OwnRow(Meek):
+    """Writes each observation into one array of its own. Episodes are truncated."""
+
+    copies = False
+
+    def reset(self, *, seed=None, options=None):
+        self.row = getattr(self, "row", np.zeros(3, np.float32))
+        return super().reset(seed=seed)
+
+    def look(self):
+        self.row[:] = self.np_random.uniform(-1, 1, 3)
+        return self.row.copy() if self.copies else self.row
 
 
 # name: (exception, words in it or in its notes, environment, further keywords)
@@ -438,6 +481,89 @@ CASES = {
         Dies,
         {"vectorization": "async"},
     ),
+    "infos in a list": (
+        ValueError,
+        r"infos of step\(\) of infos in a list/v0: got a list, expected a dict with one entry",
+        with_step(lambda *answer: (*answer[:4], [{}] * len(answer[1]))),
+        {},
+    ),
+    "infos of a reset in a list": (
+        ValueError,
+        r"infos of reset\(\) of infos of .*: got a list, expected a dict",
+        with_reset(lambda rows, infos: (rows, [{}] * len(rows))),
+        {},
+    ),
+    "a reset of one value": (
+        ValueError,
+        r"reset\(\): got one value of ndarray, expected \(observation, info\); return both",
+        but(
+            observation_space=Box(-1, 1, (2,), np.float32),
+            reset=lambda self, **_: np.zeros(2, np.float32),
+        ),
+        {},
+    ),
+    "a reset of one value in processes": (
+        ValueError,
+        r"reset\(\): got one value of ndarray, expected \(observation, info\); return both",
+        but(
+            observation_space=Box(-1, 1, (2,), np.float32),
+            reset=lambda self, **_: np.zeros(2, np.float32),
+        ),
+        {"vectorization": "async"},
+    ),
+    "a reset of one value of many": (
+        ValueError,
+        r"reset\(\) of .*: got one value of ndarray, expected \(observations, infos\)",
+        with_reset(lambda rows, infos: rows),
+        {},
+    ),
+    "four values of many": (
+        ValueError,
+        r"step\(\) of .*: got 4 values, expected \(observations, rewards, terminations, trunc",
+        with_step(lambda *answer: answer[:4]),
+        {},
+    ),
+    "another name than num_envs": (
+        TypeError,
+        "got a function that needs 'count', expected one .* must have the name num.envs; rename",
+        lambda count: vector(lambda env: None)(count),
+        {},
+    ),
+    "a choice for the critic": (
+        TypeError,
+        "the critic's key 'b' is Discrete\\(3\\), expected a Box or MultiBinary; let the "
+        "environment give it one-hot, as 3 numbers",
+        but(observation_space=Dict(a=Box(-1, 1, (3,)), b=Discrete(3))),
+        {"observation_keys": ("a", "b")},
+    ),
+    "one array for all": (
+        ValueError,
+        r"observation of reset\(\): environment 0 returned an array that changed while another "
+        "environment stepped; environments share it .*; return a copy",
+        SharesRow,
+        {},
+    ),
+    "one array for all of many": (
+        ValueError,
+        "environments 0 and 1 returned the same array as observation; environments share it",
+        lambda num_envs: SyncVectorEnv(
+            [SharesRow] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP
+        ),
+        {},
+    ),
+    "a reset at once after NEXT_STEP": (
+        ValueError,
+        r"declares NEXT.STEP, but step\(\) gave other observations than the last ones in infos "
+        r"when episodes ended, so episodes begin within a step; set .*AutoresetMode.SAME.STEP",
+        declaring(AutoresetMode.NEXT_STEP),
+        {},
+    ),
+    "a reset at once after DISABLED": (
+        ValueError,
+        r"declares DISABLED, but step\(\) gave other observations .*AutoresetMode.SAME.STEP",
+        declaring(AutoresetMode.DISABLED),
+        {},
+    ),
     "a wrong word": (broadloom.Error, "'sync' or 'async'", Meek, {"vectorization": "threads"}),
 }
 
@@ -512,6 +638,43 @@ class HostileTest(unittest.TestCase):
             self.assertEqual(episodes(name, change), 10)
         one = lambda value: np.array([value])  # noqa: E731
         self.assertEqual(episodes("processes", one, vectorization="async"), 10)
+
+    def test_an_environment_may_return_one_array_of_its_own(self):
+        found = {}
+        for copies in (False, True):
+            for way in ("sync", "async"):
+                run = broadloom.train(
+                    type("Own", (OwnRow,), {"copies": copies}),
+                    name=f"Own-{way}-{copies}-v0",
+                    out=out(f"own_{way}_{copies}"),
+                    vectorization=way,
+                    **SMALL,
+                )
+                found[way, copies] = parameters(run)
+        self.assertEqual(len(set(found.values())), 1)
+
+    def test_last_observations_that_equal_the_rows_may_come_in_every_mode(self):
+        def telling(num_envs, mode=AutoresetMode.DISABLED, tells=True):
+            env = SyncVectorEnv([Steps] * num_envs, autoreset_mode=mode)
+            step = env.step
+            if tells:
+                env.step = lambda actions: with_finals(*step(actions))
+            return env
+
+        def with_finals(rows, *rest):
+            return rows, *rest[:3], {"final_obs": rows.copy()}
+
+        runs = [
+            broadloom.train(
+                lambda num_envs: telling(num_envs, mode, tells),
+                name=f"Told-{mode.value}-{tells}-v0",
+                out=out(f"told_{mode.value}_{tells}"),
+                **SMALL,
+            )
+            for mode in (AutoresetMode.DISABLED, AutoresetMode.NEXT_STEP)
+            for tells in (False, True)
+        ]
+        self.assertEqual(len({parameters(run) for run in runs}), 1)
 
     def test_the_usual_path_has_no_wrapper(self):
         run = broadloom.train(Meek, name="Bare-v0", out=out("bare"), **SMALL)

@@ -265,6 +265,14 @@ class PolicyTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(kind, words):
                 policy.act(rows)
+        stack = broadloom.Policy(trained("stack", "CartPole-v1", **{"env.frame_stack": 4}))
+        self.assertEqual(stack.act(np.zeros((2, 16))).shape, (2,))
+        with self.assertRaisesRegex(
+            ValueError,
+            r"\(2, 4\), expected \(n, 16\) or \(16,\), the last 4 observations joined along the "
+            "last axis, the newest last, because env.frame_stack is 4$",
+        ):
+            stack.act(np.zeros((2, 4)))
         games = broadloom.Policy(
             trained("bytes", "MinAtar/Breakout-v1", total_timesteps=512, encoder="minatar")
         )
