@@ -30,6 +30,9 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const Policy& polic
       {"observation", shape_text(observation)},
       {"action", shape_text(policy.spec.action)},
       {"norm_obs", config.norm_obs ? "true" : "false"}};
+  if (policy.network.shape().has_box()) {
+    out.emplace_back("action_distribution", config.action_distribution);
+  }
   const std::string stacks = stacks_text(policy, ":", ",");
   if (observation.frames > 1) out.emplace_back("frame_stack", std::to_string(observation.frames));
   if (!stacks.empty()) out.emplace_back("frame_stack_of", stacks);

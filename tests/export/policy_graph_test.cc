@@ -232,6 +232,18 @@ TEST(PolicyGraph, CountsFromTheSpacesStart) {
   EXPECT_EQ(policy_graph(untrained.view()).outputs.front(), "action");
 }
 
+TEST(PolicyGraph, NamesTheDistributionOfNumbers) {
+  const auto named = [](const Kind& kind) {
+    for (const auto& [key, value] : policy_graph(UntrainedPolicy(kind).view()).about) {
+      if (key == "action_distribution") return value;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(named({.action_distribution = "beta", .action = Space::box({-1.0f}, {1.0f})}), "beta");
+  EXPECT_EQ(named({.action = Space::box({-1.0f}, {1.0f})}), "gaussian");
+  EXPECT_EQ(named({.action = Space::discrete(3)}), "");
+}
+
 TEST(PolicyGraph, ChoosesEachNumberOfAnAction) {
   const Kind kind{.action = Space::multi_discrete({3, 1, 4})};
   expect_the_network(kind);
