@@ -17,6 +17,7 @@
 #include "cuda/collect/device_collector.h"
 #include "cuda/collect/env_stepper.h"
 #include "cuda/collect/host_stepper.h"
+#include "cuda/collect/simulator_stepper.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/learn/learning_ways.h"
 #include "cuda/refusals.h"
@@ -35,16 +36,22 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
-        steps_on_host_(!has_kernels(setup.envs)),
+        stepped_by_(stepped_by(setup.envs)),
         outputs_(setup.network.shape().action_outputs),
-        collector_(*side_, steps_on_host_ ? setup.envs : unstacked(setup.envs), std::move(stepper),
-                   device_network(setup.network),
-                   {shapes_of(setup.config),
-                    steps_on_host_ ? FrameLayout{} : setup.envs.spec().observation.frame_layout(),
-                    setup.normalizer}),
+        collector_(*side_, stepped_by_ == SteppedBy::kKernels ? unstacked(setup.envs) : setup.envs,
+                   std::move(stepper), device_network(setup.network),
+                   {shapes_of(setup.config), frames_of(setup.envs.spec().observation),
+                    reads_own(setup.network), setup.normalizers,
+                    run_block_sizes(setup.config.of_phase(0), setup.envs).with_means}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
                 cuts_of(setup.config)),
-        rnd_(rnd_of(*side_, setup)) {
+        rnd_(rnd_of(*side_, setup)),
+        value_head_(setup.network.value_head()),
+        values_(setup.values) {
+    if constexpr (requires { update_.loss().units; }) {
+      if (values_ != nullptr)
+        update_.loss().units = units_ = side_->template allocate<LearntUnits>(1);
+    }
     update_.set_fault(collector_.fault());
     update_.set_rnd(rnd_.get());
   }
@@ -63,13 +70,21 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     collector_.take_envs(envs);
     return status();
   }
+  Status take_environments(VecEnv& envs) override {
+    collector_.take_envs(envs);
+    return status();
+  }
   Status bring_moments(Learner& learner) override {
     BROADLOOM_TRY(failed_);  // the moments are those of the failed update
     update_.bring_moments(learner.adam_m.data(), learner.adam_v.data());
     return status();
   }
-  Status bring_environments(VecEnv& envs) override { return collector_.bring_envs(envs); }
-  bool steps_on_host() const override { return steps_on_host_; }
+  Status bring_environments(VecEnv& envs) override {
+    BROADLOOM_TRY(collector_.bring_envs(envs));
+    // Simulators have brought more than what append_state() lists.
+    return stepped_by_ == SteppedBy::kKernels ? envs.state_restored() : Status();
+  }
+  bool steps_on_host() const override { return stepped_by_ == SteppedBy::kHost; }
 
   void reshape(const Config& now) override {
     collector_.reshape(shape_of(now));
@@ -96,14 +111,17 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     }
     BROADLOOM_TRY(collector_.collect(way_.acting(outputs_), update_.params(), first_step));
     const DeviceRollout& kept = collector_.block();
+    parts_ = parts;
     if (rnd_ != nullptr) look(block);
     bring(kept.rewards, block.rewards);
-    bring(kept.values, block.values);
+    bring_values(block);
     bring(kept.terminated, block.terminated);
     bring(kept.truncated, block.truncated);
+    ends_[0] = block.terminated.data();
+    ends_[1] = block.truncated.data();
     if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
     if (parts == BlockParts::kAll) bring_rest(block);
-    if (!waits_for_rewards()) compute_advantages(block);
+    if (!waits_for_host()) compute_advantages(block);
     collector_.bring_sums();
     side_->mark();
     return status();
@@ -114,11 +132,13 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     const Status status = collector_.take_sums(first_step);
     if (!status.ok()) has_begun_ = false;  // no update uses this block
     if (status.ok() && rnd_ != nullptr) rnd_->take_sums();
-    return status;
+    if (!status.ok()) return status;
+    failed_ = collector_.took_block(ends_[0], ends_[1]);  // an update may have begun
+    return failed_;
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
-    if (waits_for_rewards() || way_.sets_rate() || way_.may_stop()) {
+    if (waits_for_host() || way_.decide()) {
       return update_.draw(seed, iteration);  // the host's part of the work, done early
     }
     update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
@@ -127,8 +147,12 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
 
   void take_block(const Learner&, RolloutBlock& block) override {
-    if (!waits_for_rewards()) return;  // the block already has its advantages
+    if (!waits_for_host()) return;  // the block already has its advantages
     if (scales_rewards_) collector_.set_rewards(block.rewards.data());
+    if (values_ != nullptr) {
+      collector_.denormalise_values(values_->unit());
+      bring_values(block);
+    }
     compute_advantages(block);
     if (rnd_ != nullptr) compute_intrinsic_advantages(block);
     side_->wait();
@@ -137,6 +161,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override {
     iteration_ = iteration;
+    if (values_ != nullptr) take_values(block, learner);
     if (!has_begun_) {
       update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
                     learner.adam_steps, observer_ == nullptr ? nullptr : this);
@@ -164,6 +189,14 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
  private:
   using Step = StepReport<typename Way::Loss::Sums>;
 
+  // Whether the critic reads observations of its own.
+  static bool reads_own(const ActorCritic& network) {
+    return network.shape().critic_observation_size > 0;
+  }
+  // As on the host, only stacks of bytes are taken apart.
+  static FrameLayout frames_of(const Space& seen) {
+    return seen.dtype == Dtype::kU8 ? seen.frame_layout() : FrameLayout{};
+  }
   static BlockShape shape_of(const Config& now) { return {now.num_envs, now.num_steps}; }
   static MinibatchCut cut_of(const Config& now) {
     return {static_cast<int>(now.batch_size()), static_cast<int>(now.minibatch_count())};
@@ -191,8 +224,15 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
                                              shape_of(config), cut_of(config));
   }
 
-  // Whether the host changes rewards before advantages are computed.
-  bool waits_for_rewards() const { return scales_rewards_ || rnd_ != nullptr; }
+  // Whether the host has a part between a block and its advantages, or its update: it scales
+  // rewards, or keeps the statistics of values.
+  bool waits_for_host() const { return scales_rewards_ || rnd_ != nullptr || values_ != nullptr; }
+  // Takes a block's values and targets into the statistics, which may change the value head.
+  void take_values(const RolloutBlock& block, Learner& learner) {
+    values_->take(block, value_head_, learner.params.data());
+    side_->copy_in(units_, &values_->learnt(), 1);
+    update_.set_params(learner.params.data());
+  }
 
   // Takes the numbers of an update, unless one of its steps should not have been taken.
   Status take_in(const std::vector<Step>& steps, const RolloutBlock& block) {
@@ -269,15 +309,24 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   void bring(const Number* source, Numbers& target) {
     side_->copy_out(target.data(), source, target.size());
   }
+  void bring_values(RolloutBlock& block) {
+    const DeviceRollout& kept = collector_.block();
+    bring(kept.values, block.values);
+    if (parts_ != BlockParts::kAll) return;
+    bring(kept.last_values, block.last_values);
+    bring(kept.final_values, block.final_values);
+  }
   void bring_rest(RolloutBlock& block) {
     const DeviceRollout& kept = collector_.block();
     bring_rows(kept.observations, block.observations);
+    if (block.M > 0) bring(kept.choices.valid, block.valid_actions);
     bring(kept.actions, block.actions);
     bring(kept.log_probs, block.log_probs);
-    bring(kept.last_values, block.last_values);
+    if (kept.means != nullptr) bring(kept.means, block.means);
     bring(kept.truncations, block.truncations);
     bring_rows(kept.final_observations, block.final_observations);
-    bring(kept.final_values, block.final_values);
+    bring_rows(kept.critic.observations, block.critic_observations);
+    bring_rows(kept.critic.final_observations, block.final_critic_observations);
     if (rnd_ == nullptr) return;
     bring_rows(kept.last_observations, block.last_observations);
     bring(kept.last_int_values, block.last_int_values);
@@ -305,14 +354,19 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   std::string name_;
   Way way_;
   bool scales_rewards_;  // the host scales the collected rewards
-  bool steps_on_host_;   // environments without kernels
-  int outputs_;          // of the policy
+  SteppedBy stepped_by_;
+  int outputs_;  // of the policy
   DeviceCollector<Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
   std::unique_ptr<DeviceRnd<Side>> rnd_;  // null: no intrinsic rewards
+  LinearSlice value_head_;
+  ValueNormalizer* values_;       // null: the critic's outputs are values
+  LearntUnits* units_ = nullptr;  // of the present update, on the side
+  BlockParts parts_ = BlockParts::kForReports;
   typename Way::Stats stats_;
-  std::vector<float> params_;  // [P] after an update that may have failed
-  bool has_begun_ = false;     // whether the present block's update has begun
+  const std::uint8_t* ends_[2] = {};  // flags of the block that was collected, on the host
+  std::vector<float> params_;         // [P] after an update that may have failed
+  bool has_begun_ = false;            // whether the present block's update has begun
   int epochs_ = 0;
   std::int64_t iteration_ = 0;
   Status failed_;  // of an update, whose parameters must not be used
@@ -342,11 +396,17 @@ template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
   std::unique_ptr<EnvStepper> stepper;
-  if (has_kernels(setup.envs)) {
+  const SteppedBy stepper_kind = stepped_by(setup.envs);
+  if (stepper_kind == SteppedBy::kKernels) {
     stepper = make_stepper(*side, setup.envs);
+  } else if (stepper_kind == SteppedBy::kSimulator) {
+    stepper = std::make_unique<SimulatorStepper<Side>>(*side, setup.envs, setup.config.seed);
   } else {
-    stepper = std::make_unique<HostStepper<Side>>(*side, setup.envs, setup.pool, setup.config.seed,
-                                                  most_steps(setup.config));
+    const ObservationType critic = setup.network.shape().critic_observation_size > 0
+                                       ? observation_type(setup.envs.spec().critic_observation)
+                                       : ObservationType{};
+    stepper = std::make_unique<HostStepper<Side>>(*side, setup.envs, critic, setup.pool,
+                                                  setup.config.seed, most_steps(setup.config));
   }
   return setup.network.shape().action_values
              ? make_learning<PqnWay>(std::move(side), setup, std::move(stepper))
@@ -358,7 +418,8 @@ template <class Side>
 Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
   const SideShape shape = side->shape();
-  const DeviceNetwork network = device_network(setup.network);
+  const DeviceNetwork network =
+      learning_network(setup.network, PpoKernelLoss{ppo_settings(setup.config).loss});
   const auto acts = [&](const DeviceBody& body) {
     return tensor_room_within(shape.shared_bytes, body, kTensorRows).wanted_bytes() <=
            shape.shared_bytes;

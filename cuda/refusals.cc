@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <tuple>
 
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/block_player.h"
+#include "broadloom/env/device_steps.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/learn/gradient_cut.h"
 #include "broadloom/setup/network_shape.h"
 #include "cuda/env/list.h"
 #include "cuda/tile/network.h"
@@ -33,29 +38,21 @@ Status check_learning(const Config& config) {
 }
 
 Status check_network(const Config& config) {
-  if (config.encoder != "mlp" && config.encoder != "minatar") {
-    return refuse_key("encoder", config.encoder, "minatar or mlp");
+  if (config.encoder == "impala") {
+    return refuse_key("encoder", config.encoder, "nature, minatar or mlp");
+  }
+  if (config.encoder == "nature" && config.precision == "tf32") {
+    return refuse("precision = tf32 with encoder = nature", "set precision = fp32");
   }
   if (config.is_recurrent()) return refuse_key("recurrent", config.recurrent, "none");
   const Config usual;
   for (const auto& [key, text, instead] :
-       {std::tuple{"clip_grads", config.clip_grads, usual.clip_grads},
-        {"shuffle", config.shuffle, usual.shuffle},
-        {"kl_estimate", config.kl_estimate, usual.kl_estimate},
-        {"adapt_every", config.adapt_every, usual.adapt_every},
-        {"clip_vloss_rule", config.clip_vloss_rule, usual.clip_vloss_rule},
-        {"std_form", config.std_form, usual.std_form},
-        {"norm_value", config.norm_value, usual.norm_value},
-        {"proximal_decay", to_text(config.proximal_decay), to_text(usual.proximal_decay)},
-        {"sapg_policies", to_text(config.sapg_policies), to_text(usual.sapg_policies)},
-        {"adam_beta1", to_text(config.adam_beta1), to_text(usual.adam_beta1)},
-        {"adam_beta2", to_text(config.adam_beta2), to_text(usual.adam_beta2)},
-        {"action_distribution", config.action_distribution, usual.action_distribution},
-        {"clip_vloss_coef", to_text(config.clip_vloss_coef), to_text(usual.clip_vloss_coef)},
-        {"bounds_coef", to_text(config.bounds_coef), to_text(usual.bounds_coef)},
-        {"std_min", to_text(config.std_min), to_text(usual.std_min)},
-        {"std_max", to_text(config.std_max), to_text(usual.std_max)}}) {
+       {std::tuple{"proximal_decay", to_text(config.proximal_decay), to_text(usual.proximal_decay)},
+        {"sapg_policies", to_text(config.sapg_policies), to_text(usual.sapg_policies)}}) {
     if (text != instead) return refuse_key(key, text, instead);
+  }
+  if (config.std_form == "sde") {
+    return refuse_key("std_form", config.std_form, "log, scalar or state_dependent");
   }
   return {};
 }
@@ -68,30 +65,45 @@ Status check_size(const ActorCritic& network, const std::string& key) {
     return refuse(fmt::format("{}, which make {} parameters", got, network.parameter_count()),
                   fmt::format("take narrower layers, of at most {} together", kMostParameters));
   }
-  return refuse(got, fmt::format("take at most {} layers, a convolution among them", kMostLayers));
+  return refuse(got, fmt::format("take at most {} layers, convolutions among them", kMostLayers));
+}
+
+// Offsets in the arrays of a gradient are ints. They hold at least a tile of each partial gradient.
+Status check_offsets(const DeviceSetup& setup) {
+  const DeviceNetwork network = device_network(setup.network);
+  std::int64_t most = 0;
+  for (int side = 0; side < network.sides(); ++side) {
+    const TilePlaces places(network.body(side), kTileRows, TilePlaces::kForwardAndBack);
+    most = std::max<std::int64_t>(most, places.size);
+  }
+  for (std::size_t p = 0; p < setup.config.phase_count(); ++p) {
+    const auto samples = setup.config.of_phase(p).largest_minibatch();
+    const int partials =
+        partial_gradient_count(static_cast<int>(samples), setup.network.parameter_count());
+    if (most * partials <= std::numeric_limits<int>::max()) continue;
+    return refuse(fmt::format("minibatches of {} samples, for a network with {} numbers a sample",
+                              samples, most / kTileRows),
+                  "set a larger num_minibatches");
+  }
+  return {};
 }
 
 Status check_sizes(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_size(setup.network, "hidden_sizes"));
+  BROADLOOM_TRY(check_offsets(setup));
   if (setup.config.algorithm != "ppo_rnd") return {};
   return check_size(ActorCritic(rnd_shape(setup.config, setup.envs.spec())), "rnd_hidden_sizes");
 }
 
-// For environments that the host steps.
-Status check_stepped_by_host(const DeviceSetup& setup) {
+// For environments without kernels.
+Status check_simulator(const DeviceSetup& setup) {
   const EnvSpec& spec = setup.envs.spec();
   const auto env = [&](const char* what) {
     return fmt::format("env_id = {}, {}", setup.config.env_id, what);
   };
-  if (setup.network.shape().critic_observation_size > 0) {
-    return refuse(env("whose critic has observations of its own"), "take another task");
-  }
-  if (spec.action.kind != SpaceKind::kDiscrete && spec.action.kind != SpaceKind::kBox) {
-    return refuse(env("whose actions are several choices"),
-                  "take a task with Discrete or Box ones");
-  }
-  if (spec.observation.frames > 1 && spec.observation.dtype == Dtype::kU8) {
-    return refuse(env("whose frames are stacked"), "set env.frame_stack = 1");
+  if (spec.action.has_choices() && spec.action.has_box()) {
+    return refuse(env("whose actions are choices and other numbers"),
+                  "take a task with Discrete, MultiDiscrete or Box ones");
   }
   const VecEnvTraits traits = setup.envs.traits();
   if (traits.filler_rows) {
@@ -100,23 +112,25 @@ Status check_stepped_by_host(const DeviceSetup& setup) {
   if (!traits.has_final_observations) {
     return refuse(env("which gives no last observations"), "return them");
   }
-  if (block_player(setup.envs) != nullptr) {
+  if (stepped_by(setup.envs) == SteppedBy::kHost && block_player(setup.envs) != nullptr) {
     return refuse(env("which plays whole blocks by itself"), "take another task");
   }
   return {};
 }
 
 Status check_environments(const DeviceSetup& setup) {
-  if (setup.envs.spec().action.masked) {
-    return refuse(fmt::format("env_id = {}, which has action masks", setup.config.env_id),
-                  "take an environment without them");
+  for (const Space* seen :
+       {&setup.envs.spec().observation, &setup.envs.spec().critic_observation}) {
+    if (seen->groups.empty()) continue;
+    return refuse(fmt::format("observations in groups, {}", shape_text(*seen)),
+                  "take an environment with one array");
   }
-  if (!setup.envs.spec().observation.groups.empty()) {
-    return refuse(
-        fmt::format("observations in groups, {}", shape_text(setup.envs.spec().observation)),
-        "take an environment with one array");
+  const Space& critic = setup.envs.spec().critic_observation;
+  if (critic.dtype == Dtype::kU8 && critic.frames > 1) {
+    return refuse("stacks of images that the critic alone observes",
+                  "show the critic single images");
   }
-  return has_kernels(setup.envs) ? Status() : check_stepped_by_host(setup);
+  return stepped_by(setup.envs) == SteppedBy::kKernels ? Status() : check_simulator(setup);
 }
 
 }  // namespace
@@ -157,9 +171,12 @@ Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits) {
       fmt::join(setup.config.hidden_sizes, ","), setup.network.shape().observation_size, kInstead));
 }
 
+namespace {
+
 bool has_kernels(const VecEnv& envs) {
   const Undisturbed plain = undisturbed(unstacked(envs));
-  if (!plain.disturbance.obs_noise_of.empty() || plain.disturbance.delays_observations()) {
+  if (!plain.disturbance.obs_noise_of.empty() || plain.disturbance.delays_observations() ||
+      envs.spec().has_critic_observation() || envs.spec().action.masked) {
     return false;
   }
 #define BROADLOOM_IS_ONE(Env) \
@@ -167,6 +184,13 @@ bool has_kernels(const VecEnv& envs) {
   BROADLOOM_EACH_ENV(BROADLOOM_IS_ONE)
 #undef BROADLOOM_IS_ONE
   return false;
+}
+
+}  // namespace
+
+SteppedBy stepped_by(VecEnv& envs) {
+  if (has_kernels(envs)) return SteppedBy::kKernels;
+  return device_steps(envs) != nullptr ? SteppedBy::kSimulator : SteppedBy::kHost;
 }
 
 }  // namespace broadloom::cuda

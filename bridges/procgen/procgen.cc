@@ -366,6 +366,7 @@ extern "C" const broadloom_plugin* broadloom_get_plugin() {
                                           procgen::set_state,
                                           nullptr,
                                           nullptr,
+                                          nullptr,
                                           nullptr};
   return &plugin;
 }

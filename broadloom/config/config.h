@@ -342,12 +342,9 @@ void Config::visit_fields(Visitor&& visitor) {
   v("adaptive_rate_min", adaptive_rate_min, later(Role::kLearning).needs("lr_schedule", "adaptive"),
     Range{0.0, 1e-2}, "Least adaptive rate; the largest is 0.01.");
   v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");
-  const auto for_host_ppo = [](const KeyMark& mark) {
-    return mark.needs("algorithm", "ppo").needs("device", "cpu");
-  };
-  v("adam_beta1", adam_beta1, for_host_ppo(later(Role::kLearning)), Range{0.0, 0.999999},
-    "Decay of Adam's mean of gradients.");
-  v("adam_beta2", adam_beta2, for_host_ppo(later(Role::kLearning)), Range{0.0, 0.999999},
+  const KeyMark for_adam = later(Role::kLearning).needs("algorithm", "ppo");
+  v("adam_beta1", adam_beta1, for_adam, Range{0.0, 0.999999}, "Decay of Adam's mean of gradients.");
+  v("adam_beta2", adam_beta2, for_adam, Range{0.0, 0.999999},
     "Decay of Adam's mean of squared gradients.");
   v("max_grad_norm", max_grad_norm, Role::kLearning, Range{0.0},
     "Clip gradients to this norm; 0: off.");
@@ -403,6 +400,9 @@ void Config::visit_fields(Visitor&& visitor) {
     "Samples over which advantages are normalised; running: those of earlier blocks, too.");
   v("norm_adv_decay", norm_adv_decay, later(Role::kLearning).needs("norm_adv", "running"),
     Range{0.0, 1.0}, "A block's factor of the weights of earlier ones.");
+  const auto for_host_ppo = [](const KeyMark& mark) {
+    return mark.needs("algorithm", "ppo").needs("device", "cpu");
+  };
   v("proximal_decay", proximal_decay,
     for_host_ppo(later(Role::kLearning))
         .needs("recurrent", "none")
@@ -570,8 +570,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
   v("norm_reward", norm_reward, for_drawn(Role::kLearning),
     "Scale rewards by the running standard deviation of discounted returns.");
-  v("norm_value", norm_value,
-    later(Role::kLearning).needs("algorithm", "ppo").needs("device", "cpu"),
+  v("norm_value", norm_value, later(Role::kLearning).needs("algorithm", "ppo"),
     Choices{{"off", "running", "popart"}},
     "The critic learns values in units of their running statistics (rl_games, skrl); popart also "
     "keeps its values when these change.");
@@ -613,7 +612,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("hashes", hashes, later(Role::kRecord),
     "Write content hashes of every block for `broadloom diff`.");
   v("device", device, later(Role::kMachine), Choices{{"cpu", "cuda"}},
-    "cuda: environments, rollout and update run on a GPU; unsupported settings are refused.");
+    "cuda: a GPU collects and learns; it refuses unsupported settings (docs/gpu.md).");
   v("isa", isa, Role::kMachine, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
     "Instruction set of the arithmetic; auto: the widest of this processor.");
   v("precision", precision, Role::kLearning, Choices{{"fp32", "tf32"}},

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "broadloom/core/config_table.h"
+#include "broadloom/core/host_device.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/vec_env.h"
 
@@ -41,7 +42,7 @@ Status describe_action_scale(const ActionScale& scale, EnvSpec& spec);
 
 // Scales one number. action: clipped to [-1, 1]. low, high: the original bounds. Computed in
 // float32, so that all implementations give the same bits.
-inline float scaled_action(float action, float low, float high) {
+BROADLOOM_HD inline float scaled_action(float action, float low, float high) {
   const float half = 0.5f * high - 0.5f * low, middle = 0.5f * high + 0.5f * low;
   const float inside = action < -1.0f ? -1.0f : action > 1.0f ? 1.0f : action;
   const float scaled = inside * half + middle;

@@ -50,6 +50,13 @@ Status with_message(Status status, const std::string& id, const char* function) 
   return {status.kind(), fmt::format("{}() of {} failed without a message", function, id)};
 }
 
+Status ended_in_both_ways(const std::string& id, int env) {
+  return {ErrorKind::kIo,
+          fmt::format("step() of {} terminated and truncated environment {}'s episode at once; "
+                      "expected truncated only where the task did not end it",
+                      id, env)};
+}
+
 void observe_simulator(const VecEnv& envs, int begin, int end, ObservationRows rows,
                        ObservationRows critic_rows) {
   const std::string& id = envs.spec().id;
@@ -71,12 +78,7 @@ Status step_simulator(VecEnv& envs, int begin, int end, const StepRows& rows) {
   BROADLOOM_TRY(call_simulator(spec.id, "step", [&] { return envs.step(begin, end, rows); }));
   for (int k = 0; k < end - begin; ++k) {
     const bool terminated = rows.terminated[k] != 0, truncated = rows.truncated[k] != 0;
-    if (terminated && truncated) {
-      return {ErrorKind::kIo,
-              fmt::format("step() of {} terminated and truncated environment {}'s episode at once; "
-                          "expected truncated only where the task did not end it",
-                          spec.id, begin + k)};
-    }
+    if (terminated && truncated) return ended_in_both_ways(spec.id, begin + k);
     if (rows.ends == nullptr || (!terminated && !truncated)) continue;
     BROADLOOM_TRY(check_end(spec, rows.ends[k], terminated, begin + k));
   }

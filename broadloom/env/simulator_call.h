@@ -70,6 +70,9 @@ Status call_simulator(const std::string& id, const char* function, const Run& ru
       [&] { return with_message(name_exceptions(id, function, run), id, function); });
 }
 
+// The error of step() that set both flags of an end.
+Status ended_in_both_ways(const std::string& id, int env);
+
 // Calls envs.observe(), and envs.observe_critic() if critic_rows are not null. Throws a
 // SimulatorError if they throw.
 void observe_simulator(const VecEnv& envs, int begin, int end, ObservationRows rows,

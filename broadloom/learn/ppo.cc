@@ -140,11 +140,8 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
       network_(network),
-      update_(network, {settings.loss},
-              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kAdam,
-               settings.steps_together, settings.shuffle, settings.clips_sides_apart,
-               settings.adam_betas},
-              batch_size, minibatch_count, observation_size, action_size, pool, ranks) {
+      update_(network, {settings.loss}, settings.minibatches(), batch_size, minibatch_count,
+              observation_size, action_size, pool, ranks) {
   if (network.shape().has_log_std()) {
     update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().box_size()));
   }

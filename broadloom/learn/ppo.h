@@ -53,6 +53,11 @@ struct PpoSettings {
   Shuffle shuffle = Shuffle::kEpoch;
   bool clips_sides_apart = false;
   RelabelSettings relabel = {};
+
+  MinibatchSettings minibatches() const {
+    return {update_epochs,  max_grad_norm, adam_eps,          Optimizer::kAdam,
+            steps_together, shuffle,       clips_sides_apart, adam_betas};
+  }
 };
 
 // Upper bound of the adapted learning rate.

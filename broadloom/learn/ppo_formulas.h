@@ -34,19 +34,30 @@ struct SamplePolicyLoss {
 struct SampleValueLoss {
   float loss, d_value;
 
-  // clip: largest change of the value; infinity: no clipping. weight: vf_coef / samples.
-  BROADLOOM_HD SampleValueLoss(float clip, float weight, float value, float old_value,
+  // clip: largest change of the value; infinity: no clipping. alone: the clipped value's loss
+  // counts even if it is the smaller one. weight: vf_coef / samples.
+  BROADLOOM_HD SampleValueLoss(float clip, bool alone, float weight, float value, float old_value,
                                float target) {
     const float error = value - target;
     const float change = value - old_value;
     const float kept_change = element::smaller(element::larger(change, -clip), clip);
     const float clipped_error = old_value + kept_change - target;
-    const bool is_clipped =
-        error * error < clipped_error * clipped_error && std::fabs(change) > clip;
+    const bool counts_clipped = alone || error * error < clipped_error * clipped_error;
+    const bool is_clipped = counts_clipped && std::fabs(change) > clip;
     const float counted = is_clipped ? clipped_error : error;
     loss = 0.5f * (counted * counted);
     d_value = is_clipped ? 0.0f : weight * error;
   }
 };
+
+inline constexpr double kMeanBound = 1.1;
+
+// The derivative of weight * max(0, |mean| - kMeanBound)^2. A mean that is NaN stays NaN.
+template <class Real>
+BROADLOOM_HD Real bounds_slope(Real weight, Real mean) {
+  constexpr Real kBound = static_cast<Real>(kMeanBound);
+  const Real kept = mean < -kBound ? -kBound : kBound < mean ? kBound : mean;
+  return Real(2) * weight * (mean - kept);
+}
 
 }  // namespace broadloom

@@ -273,21 +273,16 @@ double sum_of_losses(const double* losses, int rows) {
   return HWY_DYNAMIC_DISPATCH(SumOfLossesF64)(losses, rows);
 }
 
-// The sum over rows of KL(old || new) of diagonal Gaussians:
-//   sum over dimensions of log(s / s_old) + (s_old^2 + (m_old - m)^2) / (2 s^2) - 1/2
-// Equal ones have 0 without rounding: a KL above 0 would raise the adaptive rate.
+// The sum over rows of KL(old || new) of diagonal Gaussians.
 template <class Real>
 double gaussian_kl(const TileBatch<Real>& batch, const Real* old_means, const Real* means,
                    const Real* log_std) {
   double total = 0.0;
   for (std::size_t a = 0; a < batch.old_log_std.size(); ++a) {
-    const double after = log_std[a], shrink = static_cast<double>(batch.old_log_std[a]) - after;
-    const double scale = 0.5 * portable::exp(-2.0 * after);
-    const double of_deviations = 0.5 * portable::expm1(2.0 * shrink) - shrink;
+    const GaussianKl kl(batch.old_log_std[a], log_std[a]);
     for (int r = 0; r < batch.own_rows(); ++r) {
       const std::size_t i = a * kTileRows + static_cast<std::size_t>(r);
-      const double off = static_cast<double>(old_means[i]) - static_cast<double>(means[i]);
-      total += of_deviations + off * off * scale;
+      total += kl.row(old_means[i], means[i]);
     }
   }
   return total;
@@ -341,12 +336,10 @@ double analytic_kl(const NetworkShape& shape, const TileBatch<Real>& batch,
 // Adds the derivative of weight * max(0, |mean| - kMeanBound)^2 to d_means [outputs, kTileRows].
 template <class Real>
 void add_bounds_gradient(Real weight, const Real* means, int outputs, int rows, Real* d_means) {
-  constexpr Real kBound = static_cast<Real>(kMeanBound);
   for (int a = 0; a < outputs; ++a) {
     for (int r = 0; r < rows; ++r) {
       const std::size_t i = static_cast<std::size_t>(a) * kTileRows + r;
-      const Real excess = means[i] - std::clamp(means[i], -kBound, kBound);
-      d_means[i] += Real(2) * weight * excess;
+      d_means[i] += bounds_slope(weight, means[i]);
     }
   }
 }
@@ -436,15 +429,11 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Sha
 template <class Real>
 void value_side(const PpoCoefficients& c, int values, Real share, TileBatch<Real>& batch,
                 TileWorkspace<Real>& work, PpoSums& sums) {
-  // Without clipping, every change of the value is allowed.
-  constexpr Real kFree = std::numeric_limits<Real>::infinity();
-  const Real range = static_cast<Real>(c.clip_vloss_coef > 0.0 ? c.clip_vloss_coef : c.clip_coef);
   for (int v = 0; v < values; ++v) {
-    const bool is_clipped = v == 0 && c.clip_vloss;
     const std::size_t first = static_cast<std::size_t>(v) * kTileRows;
     value_loss(
         static_cast<Real>(c.vf_coef) * share,
-        ValueRows<Real>{batch.rows, is_clipped ? range : kFree, c.clips_value_alone,
+        ValueRows<Real>{batch.rows, static_cast<Real>(c.value_clip(v)), c.clips_value_alone,
                         &work.values[first], &batch.old_values[first], &batch.value_targets[first],
                         &batch.value_losses[first], &work.values_delta[first]});
     (v == 0 ? sums.value_loss : sums.int_value_loss) +=

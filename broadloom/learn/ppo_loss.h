@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broadloom/core/host_device.h"
+#include "broadloom/core/portable_math.h"
 #include "broadloom/env/mirror.h"
 #include "broadloom/learn/ppo_formulas.h"
 #include "broadloom/learn/ppo_tile.h"
@@ -49,9 +50,12 @@ struct PpoCoefficients {
     return ent_coef + follower_entropy * (policies - 1 - policy) / (policies - 1);
   }
   bool uses_mirror() const { return mirror_samples || mirror_coef > 0.0; }
+  // Largest change of value number v before its loss is clipped; infinity: it never is.
+  BROADLOOM_HD double value_clip(int v) const {
+    if (v > 0 || !clip_vloss) return portable::kInfinity;
+    return clip_vloss_coef > 0.0 ? clip_vloss_coef : clip_coef;
+  }
 };
-
-inline constexpr double kMeanBound = 1.1;
 
 // Sums over samples; divide by the minibatch size for means.
 struct PpoSums : RatioSums {

@@ -299,27 +299,22 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
 
 template <class Real>
 void ActorCritic::log_std(const Real* params, Real* out) const {
-  const StdBounds bounds(shape_);
-  const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
+  const StdParameter<Real> parameter = std_parameter<Real>(shape_);
   const std::size_t first =
       log_std_ + (shape_.has_policy_stds()
                       ? static_cast<std::size_t>((shape_.policies - 1) * shape_.box_size())
                       : 0);
   for (int a = 0; a < shape_.box_size(); ++a) {
-    const Real kept = std::clamp(params[first + static_cast<std::size_t>(a)], low, high);
-    out[a] = shape_.std_form == StdForm::kLog ? kept : static_cast<Real>(portable::log(kept));
+    out[a] = parameter.log_std(params[first + static_cast<std::size_t>(a)]);
   }
 }
 
 template <class Real>
 void ActorCritic::add_log_std_gradient(const Real* params, const Real* d_log_std,
                                        Real* grads) const {
-  const StdBounds bounds(shape_);
-  const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
+  const StdParameter<Real> parameter = std_parameter<Real>(shape_);
   for (int a = 0; a < shape_.box_size(); ++a) {
-    const Real param = params[log_std_ + a];
-    if (param < low || param > high) continue;
-    grads[log_std_ + a] += shape_.std_form == StdForm::kLog ? d_log_std[a] : d_log_std[a] / param;
+    grads[log_std_ + a] += parameter.slope(params[log_std_ + a], d_log_std[a]);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "broadloom/env/spec.h"
 #include "broadloom/nn/cell.h"
 #include "broadloom/nn/chain.h"
+#include "broadloom/nn/distribution_formulas.h"
 #include "broadloom/nn/encoder.h"
 #include "broadloom/nn/state_noise.h"
 
@@ -163,6 +164,14 @@ struct StdBounds {
   explicit StdBounds(const NetworkShape& shape);
   double low, high;
 };
+
+// How the parameters of deviations act, with has_log_std() or has_policy_stds().
+template <class Real>
+StdParameter<Real> std_parameter(const NetworkShape& shape) {
+  const StdBounds bounds(shape);
+  return {static_cast<Real>(bounds.low), static_cast<Real>(bounds.high),
+          shape.std_form == StdForm::kLog};
+}
 
 // Input rows of a network. The one-pointer constructor serves networks whose sides read the same.
 template <class Real>

@@ -75,6 +75,24 @@ BROADLOOM_HD inline float largest_of(const float* outputs, int count, int stride
 
 inline constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 
+// How a parameter gives a Gaussian's log deviation: it is one, or it is the deviation. Beyond its
+// bounds it acts as the bound, and has no gradient.
+template <class Real>
+struct StdParameter {
+  Real low, high;
+  bool is_log;
+
+  BROADLOOM_HD Real log_std(Real param) const {
+    const Real kept = param < low ? low : high < param ? high : param;
+    return is_log ? kept : static_cast<Real>(portable::log(kept));
+  }
+  // The derivative for the parameter, from that for the log deviation.
+  BROADLOOM_HD Real slope(Real param, Real d_log_std) const {
+    if (param < low || param > high) return Real(0);
+    return is_log ? d_log_std : d_log_std / param;
+  }
+};
+
 // One dimension of a diagonal Gaussian.
 struct GaussianDimension {
   float mean, log_std;
@@ -89,6 +107,10 @@ struct GaussianDimension {
     return log_prob -
            element::mul_add(0.5f * scaled, scaled, log_std + static_cast<float>(kHalfLogTwoPi));
   }
+  // entropy plus this dimension's.
+  BROADLOOM_HD float add_entropy(float entropy) const {
+    return entropy + (0.5f + static_cast<float>(kHalfLogTwoPi) + log_std);
+  }
   // Derivative of a log_prob with respect to mean.
   BROADLOOM_HD float d_mean(float a, float scaled) const { return a * (scaled * inverse_std()); }
   // Derivative of a log_prob with respect to log_std.
@@ -97,13 +119,21 @@ struct GaussianDimension {
   }
 };
 
-// Entropy, which is the same for every row.
-BROADLOOM_HD inline float gaussian_row_entropy(const float* log_std, int count) {
-  float entropy = 0.0f;
-  for (int i = 0; i < count; ++i) {
-    entropy += 0.5f + static_cast<float>(kHalfLogTwoPi) + log_std[i];
+// A row's KL(old || new) of one dimension of Gaussians whose deviations are those of all rows:
+//   log(s / s_old) + (s_old^2 + (m_old - m)^2) / (2 s^2) - 1/2
+// Equal ones have 0 without rounding: a KL above 0 would raise the adaptive rate.
+struct GaussianKl {
+  double of_deviations, scale;
+
+  BROADLOOM_HD GaussianKl(double old_log_std, double log_std) {
+    const double shrink = old_log_std - log_std;
+    scale = 0.5 * portable::exp(-2.0 * log_std);
+    of_deviations = 0.5 * portable::expm1(2.0 * shrink) - shrink;
   }
-  return entropy;
-}
+  BROADLOOM_HD double row(double old_mean, double mean) const {
+    const double off = old_mean - mean;
+    return of_deviations + off * off * scale;
+  }
+};
 
 }  // namespace broadloom

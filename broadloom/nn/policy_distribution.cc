@@ -8,6 +8,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/nn/distributions.h"
+#include "broadloom/nn/pair_formulas.h"
 
 namespace broadloom {
 namespace {
@@ -20,43 +21,20 @@ PairKind kind_of(const NetworkShape& shape) {
                                                                     : PairKind::kGaussian;
 }
 
-bool uses_pairs(const NetworkShape& shape) {
+bool needs_pairs(const NetworkShape& shape) {
   return shape.has_pairs() ||
          (shape.has_box() && shape.action_distribution != ActionDistribution::kGaussian);
 }
 
 constexpr std::uint64_t kNumbersIndex = std::uint64_t{1} << 55;  // indices are below 2^56
 
-double beta_number(float output) {
-  const double x = output;
-  return 1.0 + (x > 0.0 ? x : 0.0) + portable::log(1.0 + portable::exp(-std::abs(x)));
-}
-
-// The logarithm of a draw from Gamma(shape, 1), shape >= 1, by rejection from the cube of a normal
-// number (Marsaglia and Tsang 2000, "A simple method for generating gamma variables"). At least 95
-// of 100 tries succeed. After 20 failures in a row, once in 1e26 draws, the centre is taken.
-double log_gamma_draw(Random& random, double shape) {
-  constexpr int kTries = 20;
-  const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
-  for (int i = 0; i < kTries; ++i) {
-    const double x = random.normal();
-    const double u = 1.0 - random.uniform();
-    const double root = 1.0 + c * x, v = root * root * root;
-    if (!(root > 0.0)) continue;
-    const double log_v = portable::log(v);
-    if (portable::log(u) < 0.5 * x * x + d * (1.0 - v + log_v)) return portable::log(d) + log_v;
-  }
-  return portable::log(d);
-}
-
 void sample_beta(const float* outputs, int count, const RandomRows& streams, float* actions) {
   for (int r = 0; r < streams.rows; ++r) {
     Random random(streams.seed, streams.purpose, streams.first_lane + static_cast<std::uint32_t>(r),
                   streams.index);
     for (int i = 0; i < count; ++i) {
-      const double one = log_gamma_draw(random, beta_number(outputs[tiles(i) + r]));
-      const double two = log_gamma_draw(random, beta_number(outputs[tiles(count + i) + r]));
-      actions[tiles(i) + r] = static_cast<float>(one - two);
+      actions[tiles(i) + r] =
+          drawn_from_beta(random, outputs[tiles(i) + r], outputs[tiles(count + i) + r]);
     }
   }
 }
@@ -66,8 +44,7 @@ void sample_rows(const PairShape& pairs, const float* means, const float* log_st
                  const float* normals, int rows, float* actions) {
   for (int i = 0; i < pairs.count; ++i) {
     for (std::size_t place = tiles(i); place < tiles(i) + static_cast<std::size_t>(rows); ++place) {
-      const double kept = std::clamp<double>(log_std[place], pairs.low, pairs.high);
-      actions[place] = static_cast<float>(means[place] + portable::exp(kept) * normals[place]);
+      actions[place] = drawn_from(pairs, means[place], log_std[place], normals[place]);
     }
   }
 }
@@ -78,7 +55,7 @@ PolicyDistribution::PolicyDistribution(const NetworkShape& shape)
     : shape_(shape),
       choices_(static_cast<int>(shape.heads().size())),
       logits_(shape.logits()),
-      uses_pairs_(uses_pairs(shape)),
+      uses_pairs_(needs_pairs(shape)),
       is_squashed_(uses_pairs_ && shape.action_distribution != ActionDistribution::kGaussian),
       pairs_{kind_of(shape), shape.box_size(), -portable::kInfinity, portable::kInfinity} {
   if (!shape.has_pairs() || is_beta()) return;
@@ -88,7 +65,7 @@ PolicyDistribution::PolicyDistribution(const NetworkShape& shape)
 }
 
 int PolicyDistribution::term_rows(const NetworkShape& shape) {
-  return shape.logits() + (uses_pairs(shape) ? 5 : 1) * shape.box_size();
+  return shape.logits() + (needs_pairs(shape) ? 5 : 1) * shape.box_size();
 }
 
 template <class Real>

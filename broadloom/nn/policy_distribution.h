@@ -16,14 +16,11 @@
 // Arrays [n, kTileRows] hold one row of the tile per column. Nothing is allocated.
 #pragma once
 
-#include <algorithm>
-
-#include "broadloom/env/action_scale.h"
-#include "broadloom/math/element_functions.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/pair_distributions.h"
+#include "broadloom/nn/played_number.h"
 
 namespace broadloom {
 
@@ -51,6 +48,12 @@ class PolicyDistribution {
   explicit PolicyDistribution(const NetworkShape& shape);
 
   static int term_rows(const NetworkShape& shape);
+
+  // How the numbers of a Box are distributed: by pairs of numbers, or with one deviation each that
+  // is a parameter. Squashed ones are played within the bounds.
+  const PairShape& pairs() const { return pairs_; }
+  bool uses_pairs() const { return uses_pairs_; }
+  bool is_squashed() const { return is_squashed_; }
 
   // log_probs: out [kTileRows].
   template <class Real>
@@ -84,9 +87,7 @@ class PolicyDistribution {
   // Number i of an action as an environment gets it, from the one that was drawn.
   float played(std::size_t i, float drawn, const Space& space) const {
     if (i < static_cast<std::size_t>(choices_)) return drawn;
-    if (!is_squashed_) return std::clamp(drawn, space.low[i], space.high[i]);
-    return scaled_action(element::tanh(is_beta() ? 0.5f * drawn : drawn), space.low[i],
-                         space.high[i]);
+    return played_number(pairs_.kind, is_squashed_, drawn, space.low[i], space.high[i]);
   }
 
  private:

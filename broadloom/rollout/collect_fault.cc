@@ -65,6 +65,13 @@ Status too_many_truncations(const EnvSpec& spec, int env, std::int64_t step, int
 Status fault_status(std::uint64_t order, std::int64_t first_step) {
   if (order == kNoFault) return {};
   const FaultLocation fault = decode_fault(order);
+  if (fault.place == FaultPlace::kStep) {
+    return {ErrorKind::kIo,
+            fmt::format("the simulator ended the episode of environment {} at its step {} in both "
+                        "ways, or for a reason that it does not declare; expected terminated or "
+                        "truncated, and an index below its end_reasons. Correct the simulator.",
+                        fault.env, first_step + fault.step)};
+  }
   return not_finite(fault.place, fmt::format("environment {}", fault.env), first_step + fault.step);
 }
 

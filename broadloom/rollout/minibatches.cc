@@ -40,21 +40,20 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
   return samples;
 }
 
-int Minibatches::order(std::uint64_t seed, std::int64_t iteration, int epoch,
-                       std::vector<std::int32_t>& out,
-                       std::span<const std::uint8_t> fillers) const {
-  if (shuffle_ == Shuffle::kOff) return list_samples(out, fillers);
-  return draw_permutation(seed, iteration, epoch, out, fillers);
+int draw_order(Shuffle shuffle, std::uint64_t seed, std::int64_t iteration, int epoch,
+               std::span<std::int32_t> order, std::span<const std::uint8_t> fillers) {
+  if (shuffle == Shuffle::kOff) return list_samples(order, fillers);
+  return draw_permutation(seed, iteration, epoch, order, fillers);
 }
 
 void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
                           std::span<const std::uint8_t> fillers, int num_envs) {
   if (epoch > 0 && shuffle_ != Shuffle::kEpoch) return;
   if (steps_ == 1) {
-    epoch_.samples = order(seed, iteration, epoch, permutation_, fillers);
+    epoch_.samples = draw_order(shuffle_, seed, iteration, epoch, permutation_, fillers);
     return;
   }
-  order(seed, iteration, epoch, sequences_, {});
+  draw_order(shuffle_, seed, iteration, epoch, sequences_);
   if (num_envs == 0) num_envs = static_cast<int>(sequences_.size());
   auto row = permutation_.begin();
   for (int m = 0; m < count(); ++m) {

@@ -41,6 +41,15 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
                      std::span<std::int32_t> permutation,
                      std::span<const std::uint8_t> fillers = {});
 
+// The orders of an update of several epochs that differ.
+inline int order_count(Shuffle shuffle, int epochs) {
+  return shuffle == Shuffle::kEpoch ? epochs : 1;
+}
+// Writes an order of a block's rows, number `epoch` of order_count(). Arguments and result as
+// draw_permutation()'s.
+int draw_order(Shuffle shuffle, std::uint64_t seed, std::int64_t iteration, int epoch,
+               std::span<std::int32_t> order, std::span<const std::uint8_t> fillers = {});
+
 class Minibatches {
  public:
   // batch_size B into `count` minibatches. steps: L for minibatches of sequences, else 1.
@@ -73,10 +82,6 @@ class Minibatches {
   const std::int32_t* indices(int m) const { return permutation_.data() + begin(m); }
 
  private:
-  // Writes the epoch's order and returns the number of samples.
-  int order(std::uint64_t seed, std::int64_t iteration, int epoch, std::vector<std::int32_t>& out,
-            std::span<const std::uint8_t> fillers) const;
-
   int steps_, together_;
   Shuffle shuffle_;
   MinibatchCut batch_, epoch_;  // in samples, or in sequences

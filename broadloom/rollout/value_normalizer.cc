@@ -1,6 +1,5 @@
 #include "broadloom/rollout/value_normalizer.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "broadloom/math/chained_sum.h"
@@ -39,14 +38,6 @@ void keep_values(ValueUnit before, ValueUnit after, const LinearSlice& head, flo
 
 }  // namespace
 
-float ValueUnit::output(float value) const {
-  return static_cast<float>(std::clamp((value - mean) / deviation, -clip, clip));
-}
-
-double ValueUnit::exact_value(double output) const {
-  return std::clamp(output, -clip, clip) * deviation + mean;
-}
-
 ValueNormalizer::ValueNormalizer(ValueNorm kind) : kind_(kind), statistics_(1, kFirstCount) {}
 
 ValueUnit ValueNormalizer::unit() const {
@@ -75,13 +66,13 @@ void ValueNormalizer::take(const RolloutBlock& block, const LinearSlice& head, f
   const ValueUnit before = unit();
   merge(
       block, [&](std::size_t i) { return block.values[i]; }, statistics_);
-  old_unit_ = unit();
+  learnt_.old_values = unit();
   merge(
       block, [&](std::size_t i) { return block.advantages[i] + block.values[i]; }, statistics_);
-  target_unit_ = unit();
+  learnt_.targets = unit();
   if (kind_ != ValueNorm::kPopart) return;
-  old_unit_ = target_unit_;
-  keep_values(before, target_unit_, head, params);
+  learnt_.old_values = learnt_.targets;
+  keep_values(before, learnt_.targets, head, params);
 }
 
 }  // namespace broadloom

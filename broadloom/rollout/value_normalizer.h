@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "broadloom/nn/parameters.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/rollout/value_formulas.h"
 
 namespace broadloom {
 
@@ -28,16 +28,6 @@ enum class ValueNorm {
   // Changes the value head with the statistics, so that no value changes (van Hasselt et al. 2016,
   // arXiv 1602.07714, eq. 7: w' = w s / s', b' = (s b + m - m') / s'). Not clipped.
   kPopart,
-};
-
-// value = mean + deviation * output.
-struct ValueUnit {
-  double mean = 0.0, deviation = 1.0;
-  double clip = std::numeric_limits<double>::infinity();  // of outputs
-
-  float output(float value) const;
-  float value(float output) const { return static_cast<float>(exact_value(output)); }
-  double exact_value(double output) const;
 };
 
 class ValueNormalizer {
@@ -55,8 +45,9 @@ class ValueNormalizer {
   // changes `head`, of one output, in params. The sums have the order of the block's rows.
   void take(const RolloutBlock& block, const LinearSlice& head, float* params);
   // For the loss, after take(): a value of the block and a target in the critic's unit.
-  float old_output(float value) const { return old_unit_.output(value); }
-  float target(float value) const { return target_unit_.output(value); }
+  float old_output(float value) const { return learnt_.old_values.output(value); }
+  float target(float value) const { return learnt_.targets.output(value); }
+  const LearntUnits& learnt() const { return learnt_; }
 
   const RunningMeanStd& statistics() const { return statistics_; }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) {
@@ -66,7 +57,7 @@ class ValueNormalizer {
  private:
   ValueNorm kind_;
   RunningMeanStd statistics_;
-  ValueUnit old_unit_, target_unit_;
+  LearntUnits learnt_;
 };
 
 }  // namespace broadloom

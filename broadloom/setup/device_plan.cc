@@ -7,6 +7,7 @@
 #include "broadloom/learn/ppo_loss.h"
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/rollout/observations.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {
@@ -23,8 +24,9 @@ std::size_t notes_bytes(const Config& config, std::size_t parameters) {
 
 // Sums and squares that a block adds to the observation normalisers of policy and companion.
 std::size_t moments_bytes(const RunSizes& run) {
-  const int columns =
-      (run.config.norm_obs ? run.spec.observation_size() : 0) + run.companion.normalised;
+  const int critic_size = run.network.shape().critic_observation_size;
+  const int columns = (run.config.norm_obs ? run.spec.observation_size() + critic_size : 0) +
+                      run.companion.normalised;
   std::size_t shards = 0;
   for (const Config& phase : run.phases) {
     const ShardPlan plan(phase.num_envs, kTileRows);
@@ -33,11 +35,13 @@ std::size_t moments_bytes(const RunSizes& run) {
   return shards * static_cast<std::size_t>(2 * ObsNormalizer::kChains * columns) * sizeof(double);
 }
 
-// Bytes that pass between two waits in a step of environments that the host steps: actions, both
-// observations, rewards and ends.
+// Bytes of a step of environments that the host steps, which pass between two waits: actions, both
+// observations, flags of valid actions, rewards and ends.
 std::size_t step_bytes(const EnvSpec& spec, const Config& config) {
   const std::size_t row = 2 * observation_type(spec.observation).row_bytes() +
+                          2 * observation_type(spec.critic_observation).row_bytes() +
                           (static_cast<std::size_t>(spec.action_size()) + 1) * sizeof(float) + 2 +
+                          static_cast<std::size_t>(spec.action.mask_size()) +
                           (spec.names_success ? sizeof(EpisodeEnd) : 0);
   return static_cast<std::size_t>(config.most_envs()) * row;
 }
@@ -66,20 +70,22 @@ std::size_t passing_bytes(const RunSizes& run, VecEnv& envs) {
   const std::size_t block =
       is_read_whole ? RolloutBlock::bytes(run.blocks) + (scales ? samples : 0) * sizeof(float)
                     : samples * sample_bytes;
-  // A companion's samples are a draw from all samples, so at most as many.
-  const std::size_t draws = companion.parameters > 0 ? 2 : 1;
+  // A companion's samples are a draw from each epoch's samples, so at most as many.
+  const int orders = order_count(ppo_settings(config).shuffle, config.update_epochs) +
+                     (companion.parameters > 0 ? config.update_epochs : 0);
   const std::size_t permutations =
-      draws * static_cast<std::size_t>(config.update_epochs) * samples * sizeof(std::int32_t);
+      static_cast<std::size_t>(orders) * samples * sizeof(std::int32_t);
   const std::size_t states =
       static_cast<std::size_t>(config.most_envs()) * state_bytes_per_env(envs);
   const std::size_t params = (run.network.parameter_count() + companion.parameters) * sizeof(float);
   // The first block also copies parameters, moments and environments, and returns new parameters.
   const std::size_t moments = moments_bytes(run);
-  const std::size_t copied_bytes = std::max(
-      block + moments + permutations + notes + 4 * params + states, step_bytes(run.spec, config));
-  // Staging pages grow by a quarter more than needed. Moments and results of an update also have
-  // arrays of their own.
-  return copied_bytes / 4 * 5 + moments + permutations + states + notes + params;
+  const std::size_t step = step_bytes(run.spec, config);
+  const std::size_t copied_bytes =
+      std::max(block + moments + permutations + notes + 4 * params + states, step);
+  // Staging pages grow by a quarter more than needed. Moments, results of an update and steps also
+  // have arrays of their own.
+  return copied_bytes / 4 * 5 + moments + permutations + states + notes + params + step;
 }
 
 }  // namespace broadloom

@@ -51,7 +51,7 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks) {
   BROADLOOM_TRY(check_algorithm(config, envs.value()->spec()));
   BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
   BROADLOOM_TRY(check_actions(config, envs.value()->spec()));
-  BROADLOOM_TRY(check_simulator(config, envs.value()->traits()));
+  BROADLOOM_TRY(check_simulator(config, *envs.value()));
   return with_simulator_errors(
       [&]() -> Result<MemoryPlan> { return plan_memory(config, threads, *envs.value(), ranks); });
 }

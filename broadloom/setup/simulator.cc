@@ -87,17 +87,20 @@ Status check_fits(const Config& config, const VecEnv& envs) {
   BROADLOOM_TRY(check_levels(config, envs));
   if (envs.traits().filler_rows) BROADLOOM_TRY(check_fillers(config, envs.spec()));
   BROADLOOM_TRY(check_probe(config, envs));
-  return check_simulator(config, envs.traits());
+  return check_simulator(config, envs);
 }
 
-Status check_simulator(const Config& config, const VecEnvTraits& simulator) {
+Status check_simulator(const Config& config, const VecEnv& envs) {
+  const VecEnvTraits simulator = envs.traits();
   BROADLOOM_TRY(check_schedule(config, simulator));
   if (simulator.has_final_observations || config.truncation_mode != "bootstrap") return {};
+  const bool is_critics = !envs.spec().plugin.name.empty() && envs.spec().has_critic_observation();
   return invalid(fmt::format(
       "truncation_mode: got bootstrap, which needs the final observation of every truncated "
-      "episode, but the simulator of {} does not return it; expected as_termination, state_value "
+      "episode, but the simulator of {} does not return it{}; expected as_termination, state_value "
       "or zero",
-      config.env_id));
+      config.env_id,
+      is_critics ? ", since observe_final() does not cover its critic observation" : ""));
 }
 
 Status check_ranks(const VecEnv& envs, int ranks) {

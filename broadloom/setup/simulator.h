@@ -17,7 +17,7 @@ Status check_fits(const Config& config, const VecEnv& envs);
 
 // kInvalidConfig if the config needs something that the simulator lacks. The message names settings
 // that work.
-Status check_simulator(const Config& config, const VecEnvTraits& simulator);
+Status check_simulator(const Config& config, const VecEnv& envs);
 
 // kInvalidConfig if the ranks cannot share the environments or save their states.
 Status check_ranks(const VecEnv& envs, int ranks);

@@ -62,6 +62,8 @@ class Backend {
   virtual Status gather_environments(std::int64_t /*iteration*/) { return {}; }
   // Updates the trainer's state, except what the environments save themselves.
   virtual Status capture(std::int64_t /*iteration*/) { return {}; }
+  // Called after the trainer's environments began new episodes.
+  virtual void environments_replaced() {}
   // Called after the trainer's state was overwritten with that of this iteration.
   virtual void state_restored(std::int64_t /*iteration*/) {}
 

@@ -13,6 +13,7 @@
 #include "broadloom/env/vec_env.h"
 #include "broadloom/learn/algorithm.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/value_normalizer.h"
 
 namespace broadloom {
 
@@ -36,6 +37,8 @@ class Device : public Algorithm {
   // Copies parameters, moments and environments to the device. Called before the first block, and
   // whenever the CPU's copies were overwritten. envs: those of the setup.
   virtual Status take_state(const Learner& learner, VecEnv& envs) = 0;
+  // Copies the environments alone, which began new episodes.
+  virtual Status take_environments(VecEnv& envs) = 0;
 
   // Changes the block's shape to that of `now`, a phase of the setup's config. Before the first
   // call, blocks have the shape of the first phase. Environments beyond N keep their state.
@@ -43,7 +46,7 @@ class Device : public Algorithm {
   virtual void reshape(const Config& now) = 0;
 
   // Starts to collect a block at environment step first_step of the run. After await_block(),
-  // `block` has the given parts with raw rewards, and the setup's normalizer has the block's sums.
+  // `block` has the given parts with raw rewards, and the setup's normalizers have its sums.
   // await_block() fails like the CPU's collector.
   virtual Status collect(std::int64_t first_step, BlockParts parts, RolloutBlock& block) = 0;
   virtual Status await_block(std::int64_t first_step) = 0;
@@ -57,7 +60,8 @@ class Device : public Algorithm {
   // it.
   virtual bool steps_on_host() const { return false; }
 
-  // Copies moments or environments from the device to the CPU. Each update() returns parameters.
+  // Copies moments or environments from the device to the CPU, where they can then be used and
+  // captured. Each update() returns parameters.
   virtual Status bring_moments(Learner& learner) = 0;
   virtual Status bring_environments(VecEnv& envs) = 0;
 
@@ -75,8 +79,9 @@ struct DeviceSetup {
   const Config& config;
   const ActorCritic& network;
   VecEnv& envs;
-  ThreadPool& pool;                     // steps environments that have no kernels
-  ObsNormalizer* normalizer = nullptr;  // null: no normalisation
+  ThreadPool& pool;  // steps environments that have no kernels
+  ObsNormalizers normalizers = {};
+  ValueNormalizer* values = nullptr;  // null: the critic's outputs are values
 };
 
 // Fails if the config is not supported, if the machine has no device, or if the device has too

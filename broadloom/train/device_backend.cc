@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "broadloom/env/simulator_call.h"
 #include "broadloom/train/backend.h"
 
 namespace broadloom {
@@ -26,7 +25,10 @@ class DeviceBackend final : public Backend {
 
   Status fill_block(const RunClock& clock, bool is_watched) override {
     if (is_behind_) BROADLOOM_TRY(device_->take_state(setup_.learner, setup_.envs));
-    is_behind_ = false;
+    if (!is_behind_ && has_new_environments_) {
+      BROADLOOM_TRY(device_->take_environments(setup_.envs));
+    }
+    is_behind_ = has_new_environments_ = false;
     BROADLOOM_TRY(device_->collect(clock.env_step, parts_, setup_.block));
     if (!is_watched) device_->begin_update(setup_.config.seed, clock.iteration, setup_.learner);
     return device_->await_block(clock.env_step);
@@ -40,8 +42,7 @@ class DeviceBackend final : public Backend {
     if (is_behind_ || gathered_iteration_ == iteration || device_->steps_on_host()) return {};
     BROADLOOM_TRY(device_->bring_environments(setup_.envs));
     gathered_iteration_ = iteration;
-    return call_simulator(setup_.envs.spec().id, "state_restored",
-                          [&] { return setup_.envs.state_restored(); });
+    return {};
   }
 
   Status capture(std::int64_t iteration) override {
@@ -50,6 +51,7 @@ class DeviceBackend final : public Backend {
     return device_->bring_moments(setup_.learner);
   }
 
+  void environments_replaced() override { has_new_environments_ = true; }
   void state_restored(std::int64_t iteration) override {
     is_behind_ = true;
     gathered_iteration_ = iteration;
@@ -59,6 +61,7 @@ class DeviceBackend final : public Backend {
   std::unique_ptr<Device> device_;
   BlockParts parts_;
   bool is_behind_ = true;                // the CPU's copies must be sent to the device
+  bool has_new_environments_ = false;    // the same for the environments alone
   std::int64_t gathered_iteration_ = 0;  // of the CPU's environments
 };
 
@@ -71,8 +74,8 @@ Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup) 
                     "device = cpu",
                     setup.config.device, setup.ranks.size()));
   }
-  Result<std::unique_ptr<Device>> device =
-      make_device({setup.config, setup.network, setup.envs, setup.pool, setup.normalizers.policy});
+  Result<std::unique_ptr<Device>> device = make_device(
+      {setup.config, setup.network, setup.envs, setup.pool, setup.normalizers, setup.value_norm});
   if (!device.ok()) return device.status();
   return std::unique_ptr<Backend>(std::make_unique<DeviceBackend>(setup, device.take()));
 }

@@ -32,6 +32,7 @@ Status Trainer::begin_new_episodes() {
   const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
   const std::uint64_t seed = Random(config_.seed, Purpose::kAnew, 0, step).bits64();
   BROADLOOM_TRY(call_simulator(spec().id, "begin_anew", [&] { return envs_->begin_anew(seed); }));
+  backend_->environments_replaced();
   tracker_.begin_anew();
   std::fill(block_.next_states.begin(), block_.next_states.end(), 0.0f);
   return {};

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "broadloom/core/random.h"
+#include "broadloom/nn/played_number.h"
 #include "broadloom/rollout/collect_fault.h"
 #include "cuda/collect/acting.h"
 #include "cuda/collect/device_rollout.h"
@@ -45,7 +46,7 @@ struct CollectSteps {
   DeviceRollout rollout;
   TileMemory tiles;
   TilePlaces places;  // of the actor
-  ObservationScale scale;
+  ObservationScale scale, critic_scale;
   std::int64_t first_step;  // step of the run at the block's first step
   int begin, end;
 };
@@ -66,14 +67,25 @@ struct StepKeeper {
   BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
     note(n, t, all_numbers(row_of(rows_of, n), shown.checked), place);
   }
+  // The same for rows of the critic's own.
+  BROADLOOM_HD void check_critic(int n, int t, const DeviceObservations& rows_of,
+                                 FaultPlace place) const {
+    const int width = steps.rollout.critic.D;
+    if (width == 0 || rows_of.floats == nullptr) return;
+    note(n, t, all_numbers(rows_of.floats + static_cast<std::size_t>(n) * width, width), place);
+  }
   // The reward of step t; the final observation of an episode that was truncated there; and the new
   // frame of a stack. Rows of the step's results begin at t * N.
   BROADLOOM_HD void keep(int n, int t) const {
     const DeviceRollout& rollout = steps.rollout;
     const std::size_t row = static_cast<std::size_t>(t) * rollout.N + static_cast<std::size_t>(n);
     note(n, t, std::isfinite(rollout.rewards[row]), FaultPlace::kReward);
+    if (rollout.truncated[row] != 0) {
+      note(n, t, rollout.truncations[n] < rollout.S, FaultPlace::kTruncation);
+    }
     if (rollout.truncated[row] != 0 && rollout.truncations[n] < rollout.S) {
       check(n, t, rollout.ends, FaultPlace::kFinalObservation);
+      check_critic(n, t, rollout.critic.ends, FaultPlace::kFinalObservation);
       keep_final(n);
     }
     take_frame(n, has_ended(row));
@@ -82,16 +94,17 @@ struct StepKeeper {
     return (steps.rollout.terminated[row] | steps.rollout.truncated[row]) != 0;
   }
 
+  // Records a fault unless is_right; only an environment's first one, as they come in order.
+  BROADLOOM_HD void note(int n, int t, bool is_right, FaultPlace place) const {
+    if (is_right || steps.rollout.faults[n] != kNoFault) return;
+    steps.rollout.faults[n] = fault_order(t, place, n);
+  }
+
  private:
   // Row n as the environment shows it.
   BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
     return rows_of.as<Observed>() +
            static_cast<std::size_t>(n) * static_cast<std::size_t>(shown.size);
-  }
-  // Records only an environment's first fault, because its faults come in order of time.
-  BROADLOOM_HD void note(int n, int t, bool is_finite, FaultPlace place) const {
-    if (is_finite || steps.rollout.faults[n] != kNoFault) return;
-    steps.rollout.faults[n] = fault_order(t, place, n);
   }
 
   // Stores the final observation of a truncated episode.
@@ -99,11 +112,12 @@ struct StepKeeper {
     const DeviceRollout& rollout = steps.rollout;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
+    keep_critic_final(n, place);
     Observed* const kept = rollout.final_observations.template as<Observed>() + place * width;
     const Observed* const last = row_of(rollout.ends, n);
     for (int i = 0; i < rollout.D; ++i) {
       if constexpr (std::is_same_v<Observed, std::uint8_t>) {
-        if (rollout.frames.count > 1) {
+        if (rollout.shows_frames()) {
           kept[i] = pushed(rollout.frames, rollout.now.bytes + n * width, last, i);
           continue;
         }
@@ -112,11 +126,23 @@ struct StepKeeper {
     }
   }
 
-  // Pushes environment n's new frame onto its stack, if it has one.
+  BROADLOOM_HD void keep_critic_final(int n, std::size_t place) const {
+    const CriticRows& critic = steps.rollout.critic;
+    const std::size_t width = static_cast<std::size_t>(critic.D);
+    critic.ends.visit([&](const auto* ends) {
+      using Number = std::remove_const_t<std::remove_pointer_t<decltype(ends)>>;
+      Number* const kept = critic.final_observations.template as<Number>() + place * width;
+      for (int i = 0; i < critic.D; ++i) {
+        kept[i] = steps.critic_scale.apply(ends[static_cast<std::size_t>(n) * width + i], i);
+      }
+    });
+  }
+
+  // Pushes environment n's new frame onto its stack, if it shows frames.
   BROADLOOM_HD void take_frame([[maybe_unused]] int n, [[maybe_unused]] bool begins) const {
     if constexpr (std::is_same_v<Observed, std::uint8_t>) {
       const DeviceRollout& rollout = steps.rollout;
-      if (rollout.frames.count == 1) return;
+      if (!rollout.shows_frames()) return;
       std::uint8_t* const stack =
           rollout.now.bytes + static_cast<std::size_t>(n) * static_cast<std::size_t>(rollout.D);
       const std::uint8_t* const frame = row_of(rollout.shown, n);
@@ -160,11 +186,12 @@ struct StepActor {
         rollout.observations.keep(row, i, rollout.D, numbers[i]);
       };
     });
+    keep_critic(block, first, first_row, rows);
     keep_ages(block, t, first_row, rows);
     block.sync();
     forward_tile<true>(block, network.actor, network.activation, read, steps.places, work, rows);
     if (block.thread() >= rows) return;
-    const float* const outputs = work + steps.places.outputs + block.thread();
+    float* const outputs = work + steps.places.outputs + block.thread();
     if (network.action_values) {
       rollout.values[first_row + block.thread()] = largest_of(outputs, network.outputs, tile_rows);
     } else if (network.sides() == 1) {
@@ -176,12 +203,39 @@ struct StepActor {
       rollout.truncations[n] = 0;
     }
     keeper.check(n, t, rollout.shown, FaultPlace::kObservation);
+    keeper.check_critic(n, t, rollout.critic.now, FaultPlace::kCriticObservation);
+    mask(n, t, first_row + block.thread(), outputs);
     if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
     act(n, t, outputs, first_row + block.thread());
     step(n);
   }
 
  private:
+  // Stores the flags of valid options, and applies them to the logits.
+  BROADLOOM_HD void mask(int n, int t, std::size_t row, float* logits) const {
+    const ActionChoices& choices = keeper.steps.rollout.choices;
+    if (choices.M == 0) return;
+    const std::size_t width = static_cast<std::size_t>(choices.M);
+    const std::uint8_t* const flags = choices.valid_now + static_cast<std::size_t>(n) * width;
+    for (int i = 0; i < choices.M; ++i) choices.valid[row * width + i] = flags[i];
+    keeper.note(n, t, choices.can_act(flags), FaultPlace::kNoValidAction);
+    choices.mask(flags, logits, keeper.steps.tiles.rows);
+  }
+
+  // Stores what only the critic reads.
+  template <class Block>
+  BROADLOOM_HD void keep_critic(Block& block, int first, std::size_t first_row, int rows) const {
+    const CriticRows& critic = keeper.steps.rollout.critic;
+    const std::size_t width = static_cast<std::size_t>(critic.D), all = rows * width;
+    critic.now.visit([&](const auto* now) {
+      using Number = std::remove_const_t<std::remove_pointer_t<decltype(now)>>;
+      Number* const kept = critic.observations.template as<Number>() + first_row * width;
+      for (std::size_t i = block.thread(); i < all; i += block.threads()) {
+        kept[i] = now[static_cast<std::size_t>(first) * width + i];
+      }
+    });
+  }
+
   // Stores the values of a critic that shares the actor's body.
   BROADLOOM_HD void keep_values(std::size_t row, const float* values) const {
     const CollectSteps& steps = keeper.steps;
@@ -199,6 +253,19 @@ struct StepActor {
     rollout.observations.frames.keep_age(row, keeper.has_ended(before));
   }
 
+  // Stores the policy of a Box that drew a row's action.
+  BROADLOOM_HD void keep_policy(const float* outputs, std::size_t row) const {
+    const CollectSteps& steps = keeper.steps;
+    const DeviceNetwork& network = steps.network;
+    const int stride = steps.tiles.rows;
+    float* const kept = steps.rollout.means + row * static_cast<std::size_t>(network.outputs);
+    for (int o = 0; o < network.outputs; ++o) kept[o] = outputs[o * stride];
+    if (row > 0 || !network.has_log_std) return;
+    for (int a = 0; a < network.pairs.count; ++a) {
+      steps.rollout.old_log_std[a] = network.dimension(steps.params, outputs, stride, a).log_std;
+    }
+  }
+
   // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: the action
   // within its bounds.
   BROADLOOM_HD void act(int n, int t, const float* outputs, std::size_t row) const {
@@ -207,12 +274,13 @@ struct StepActor {
     Random random(seed, Purpose::kAction, static_cast<std::uint32_t>(n),
                   static_cast<std::uint64_t>(steps.first_step + t));
     float* const drawn = rollout.actions + row * rollout.A;
-    rollout.log_probs[row] =
-        acting.act(steps.network, steps.params, outputs, steps.tiles.rows, random, drawn);
+    rollout.log_probs[row] = acting.act(steps.network, rollout.choices, steps.params, outputs,
+                                        steps.tiles.rows, random, drawn);
+    if (rollout.means != nullptr) keep_policy(outputs, row);
+    const DeviceNetwork& network = steps.network;
     for (int a = 0; a < rollout.A; ++a) {
-      const float above = drawn[a] < bounds.low[a] ? bounds.low[a] : drawn[a];
-      rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] =
-          bounds.high[a] < above ? bounds.high[a] : above;
+      rollout.clipped[static_cast<std::size_t>(n) * rollout.A + a] = played_number(
+          network.pairs.kind, network.is_squashed, drawn[a], bounds.low[a], bounds.high[a]);
     }
   }
 };
@@ -259,7 +327,7 @@ struct CollectKernel : CollectSteps {
   }
 };
 
-// The first half of a step of environments that the host steps.
+// The first half of a step of environments without kernels.
 template <class Observed, class Acting>
 struct ActKernel : CollectSteps {
   static constexpr int kThreads = kMostCollectThreads, kBlocksAtOnce = 1;
@@ -278,16 +346,62 @@ struct ActKernel : CollectSteps {
   }
 };
 
+// Results of a step as a simulator on the device writes them, [N] each.
+struct StepResults {
+  float* rewards = nullptr;  // null: the results are in the block
+  std::uint8_t *terminated = nullptr, *truncated = nullptr, *reasons = nullptr,
+               *successes = nullptr;
+  int reasons_of_all = 0;  // reasons for ends, the last one is the time limit
+  bool names_success = false;
+};
+
+// Before a simulator's step: it writes only flags that are 1, and a reward that it forgets must not
+// be the last step's. shape: shape_for_rows(N).
+struct ClearKernel {
+  StepResults results;
+  int N;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int n = block.index() * block.threads() + block.thread();
+    if (n >= N) return;
+    results.rewards[n] = NAN;
+    results.terminated[n] = results.truncated[n] = 0;
+    results.reasons[n] = results.successes[n] = 0;
+  }
+};
+
 // The second half: the results have come. shape: shape_for_rows(N).
 template <class Observed>
 struct KeepKernel : CollectSteps {
   ShownNumbers shown;
+  StepResults results;
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const int n = block.index() * block.threads() + block.thread();
     if (n >= rollout.N || rollout.faults[n] != kNoFault) return;
-    StepKeeper<Observed>{*this, shown}.keep(n, begin);
+    const StepKeeper<Observed> keeper{*this, shown};
+    if (results.rewards != nullptr) take(keeper, n);
+    keeper.keep(n, begin);
+  }
+
+ private:
+  // Takes the results into the block. An end must have one kind and a reason.
+  BROADLOOM_HD void take(const StepKeeper<Observed>& keeper, int n) const {
+    const std::size_t row = static_cast<std::size_t>(begin) * rollout.N + n;
+    const bool terminated = results.terminated[n] != 0, truncated = results.truncated[n] != 0;
+    const int limit = results.reasons_of_all - 1, reason = terminated ? results.reasons[n] : limit;
+    rollout.rewards[row] = results.rewards[n];
+    rollout.terminated[row] = terminated ? 1 : 0;
+    rollout.truncated[row] = truncated ? 1 : 0;
+    keeper.note(n, begin, !(terminated && truncated) && (!terminated || reason < limit),
+                FaultPlace::kStep);
+    if (rollout.outcomes == nullptr || !(terminated || truncated)) return;
+    EpisodeEnd outcome;
+    outcome.reason = static_cast<std::int8_t>(reason);
+    if (results.names_success) outcome.success = results.successes[n] != 0 ? 1 : 0;
+    rollout.outcomes[row] = outcome;
   }
 };
 
@@ -334,7 +448,7 @@ struct ValuesKernel {
     const TileParams read = params_of(block, run.tiles, body, params);
     float* const work = run.tiles.memory(block, block.template shared<float>());
     const int first = run.first(block), rows = run.rows(block), own = first + block.thread();
-    load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
+    load_rows(block, rows_of, first, body.row_in(), rows, scale, work);
     block.sync();
     forward_tile<true>(block, body, network.activation, read, run.places, work, rows);
     if (block.thread() >= rows) return;

@@ -15,32 +15,37 @@
 #include "broadloom/rollout/block_shape.h"
 #include "cuda/collect/advantages_kernel.h"
 #include "cuda/collect/collect_kernels.h"
+#include "cuda/collect/denormalise_kernel.h"
 #include "cuda/collect/env_stepper.h"
 #include "cuda/env/device_normalizer.h"
 
 namespace broadloom::cuda {
 
 struct RolloutOptions {
-  std::vector<BlockShape> shapes;       // all shapes that blocks may have, the initial one first
-  FrameLayout frames = {};              // of the frame stacks that policies see
-  ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
+  std::vector<BlockShape> shapes;   // all shapes that blocks may have, the initial one first
+  FrameLayout frames = {};          // of the frame stacks that policies see
+  bool has_critic_rows = false;     // whether the critic reads observations of its own
+  ObsNormalizers normalizers = {};  // null: observations are used as they are
+  bool with_means = false;          // of the policy
 };
 
 template <class Side>
 class DeviceCollector {
  public:
-  // Collects blocks of environments like `like`, which must not stack frames. Policies see them
-  // through `network`. stepper: the same kind and number of environments, on the side. side, `like`
-  // and the normalizer must outlive this object. Frame stacks are empty before take_envs().
+  // Collects blocks of environments like `like`. Policies see them through `network`. stepper: the
+  // same kind and number of environments, on the side. If options.frames has a layout, `like` shows
+  // whole stacks, or single frames, which are stacked here. side, `like` and the normalizer must
+  // outlive this object. Stacks made here are empty before take_envs().
   DeviceCollector(Side& side, const VecEnv& like, std::unique_ptr<EnvStepper> stepper,
                   const DeviceNetwork& network, const RolloutOptions& options)
       : side_(side),
         network_(network),
         like_(like),
-        normalizer_(side, options.normalizer, options.shapes),
+        normalizer_(side, options.normalizers.policy, options.shapes),
+        critic_normalizer_(side, options.normalizers.critic, options.shapes),
         envs_(std::move(stepper)),
         value_runs_(side, network.valuer(), most_values(like.num_envs(), options.shapes)) {
-    make_block(like.spec(), options.frames, options.shapes);
+    make_block(like.spec(), options);
     make_tiles(like.num_envs());
     reshape(options.shapes[0]);
     observe();
@@ -55,6 +60,7 @@ class DeviceCollector {
                                      ? FramesOnce{block_.frames, shape.num_envs, ages_}
                                      : FramesOnce{};
     normalizer_.reshape(shape);
+    critic_normalizer_.reshape(shape);
   }
 
   // Copies the state of the host's environments to the side; bring_envs() copies it back.
@@ -73,32 +79,27 @@ class DeviceCollector {
   }
 
   // Collects a block from the run's step first_step, with all values. acting: PolicyActing or
-  // EpsilonActing. An error is of environments that the host steps, or the fault before it.
+  // EpsilonActing. An error is of environments without kernels, or the fault before it.
   template <class Acting>
   Status collect(const Acting& acting, const float* params, std::int64_t first_step) {
-    BROADLOOM_TRY(envs_->begin_block(block_.shown, block_.N, first_step));
+    BROADLOOM_TRY(envs_->begin_block(block_, first_step));
     normalizer_.begin_block();
-    const ObservationScale scale = normalizer_.scale(), as_it_is{};
+    critic_normalizer_.begin_block();
+    const ObservationScale scale = normalizer_.scale(), critic_scale = critic_normalizer_.scale();
     for (int t = 0; t < block_.T; t += kStepsAtOnce) {
       const int end = std::min(t + kStepsAtOnce, block_.T);
-      const Status stepped = envs_->step(
-          acting,
-          {network_, params, block_, acting_tiles_, acting_places_, scale, first_step, t, end},
-          shape_of_rows(network_.actor, acting_room_, acting_room_.rows, block_.N));
+      const Status stepped =
+          envs_->step(acting,
+                      {network_, params, block_, acting_tiles_, acting_places_, scale, critic_scale,
+                       first_step, t, end},
+                      shape_of_rows(network_.actor, acting_room_, acting_room_.rows, block_.N));
       if (!stepped.ok()) return first_of_both(stepped, first_step);
     }
-    if (network_.sides() == 2) {
-      values(params, block_.observations, block_.T * block_.N, scale, block_.values,
-             block_.int_values);
-    }
-    values(params, block_.now, block_.N, scale, block_.last_values, block_.last_int_values);
-    // Slots without a final observation are also valued, but not read. N rows at a time, to fit the
-    // tile memory.
-    const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
-    for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
-      values(params, block_.final_observations.offset_by(s * width), block_.N, as_it_is,
-             block_.final_values + s * n, nullptr);
-    }
+    const bool is_own = block_.critic.are_there();
+    const CriticRows& own = block_.critic;
+    value_all(params, block_.read_by(1), is_own ? own.now : block_.now,
+              is_own ? own.final_observations : block_.final_observations,
+              is_own ? critic_scale : scale);
     normalise();
     find_first_fault();
     return {};
@@ -108,14 +109,20 @@ class DeviceCollector {
   void bring_sums() {
     side_.copy_out(&brought_fault_, first_fault_, 1);
     normalizer_.bring_sums();
+    critic_normalizer_.bring_sums();
   }
   // Call it once the copies have arrived. Fails with the error that the host's collector would
   // give, at the first number that is not finite, and then adds nothing. first_step: of the block.
   Status take_sums(std::int64_t first_step) {
     BROADLOOM_TRY(side_.status());
-    BROADLOOM_TRY(fault_status(brought_fault_, first_step));
+    BROADLOOM_TRY(brought_status(first_step));
     normalizer_.take_sums();
+    critic_normalizer_.take_sums();
     return {};
+  }
+  // Tells the environments of end flags [T, N] on the host. An error is the environments'.
+  Status took_block(const std::uint8_t* terminated, const std::uint8_t* truncated) {
+    return envs_->took_block(block_.T, terminated, truncated);
   }
   // The first fault, on the side.
   const std::uint64_t* fault() const { return first_fault_; }
@@ -124,6 +131,16 @@ class DeviceCollector {
   void set_rewards(const float* rewards) {
     side_.copy_in(block_.rewards, rewards,
                   static_cast<std::size_t>(block_.T) * static_cast<std::size_t>(block_.N));
+  }
+
+  // Turns all values of the block from outputs of the critic into values.
+  void denormalise_values(const ValueUnit& unit) {
+    const auto denormalise = [&](float* values, int count) {
+      if (count > 0) side_.run(DenormaliseKernel{unit, count, values}, shape_for_rows(count));
+    };
+    denormalise(block_.values, block_.T * block_.N);
+    denormalise(block_.last_values, block_.N);
+    denormalise(block_.final_values, block_.N * block_.S);
   }
 
   void compute_advantages(double gamma, double gae_lambda, TruncationMode mode,
@@ -165,19 +182,47 @@ class DeviceCollector {
     side_.copy_out(&brought_fault_, first_fault_, 1);
     side_.wait();
     BROADLOOM_TRY(side_.status());
-    BROADLOOM_TRY(fault_status(brought_fault_, first_step));
+    BROADLOOM_TRY(brought_status(first_step));
     return ended;
   }
 
-  // Calls f(stacks [N, D], bytes) if environments show stacks, which come last in their state.
+  // The error of the fault that was brought.
+  Status brought_status(std::int64_t first_step) const {
+    if (brought_fault_ != kNoFault) {
+      const FaultLocation fault = decode_fault(brought_fault_);
+      if (fault.place == FaultPlace::kTruncation) {
+        return too_many_truncations(like_.spec(), fault.env, first_step + fault.step, block_.S);
+      }
+    }
+    return fault_status(brought_fault_, first_step);
+  }
+
+  // Calls f(stacks [N, D], bytes) if stacks are made here. They come last in the state of the
+  // host's environments.
   template <class F>
   void each_stack(VecEnv& envs, F&& f) const {
-    if (block_.frames.count == 1) return;
+    if (!block_.shows_frames()) return;
     for (const TensorRef& tensor : tensors_of(envs)) {
       if (tensor.name == "envs.frames") f(static_cast<std::uint8_t*>(tensor.data), tensor.bytes());
     }
   }
 
+  // Values of the rows that the valuer reads. The block's are known if it acted, too.
+  void value_all(const float* params, const DeviceObservations& all, const DeviceObservations& now,
+                 const DeviceObservations& finals, const ObservationScale& scale) {
+    if (network_.sides() == 2) {
+      values(params, all, block_.T * block_.N, scale, block_.values, block_.int_values);
+    }
+    values(params, now, block_.N, scale, block_.last_values, block_.last_int_values);
+    // Slots without a final observation are also valued, but not read. N rows at a time, to fit the
+    // tile memory.
+    const std::size_t n = static_cast<std::size_t>(block_.N),
+                      width = n * network_.valuer().row_in();
+    for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
+      values(params, finals.offset_by(s * width), block_.N, {}, block_.final_values + s * n,
+             nullptr);
+    }
+  }
   void values(const float* params, const DeviceObservations& rows, int count,
               const ObservationScale& scale, float* values_out, float* int_values) {
     value_runs_.run(count, [&](const RowRun& run) {
@@ -194,10 +239,14 @@ class DeviceCollector {
         normalizer_.normalise(now, envs, block_.D, block_.last_observations.as<Number>());
       });
     }
-    if (normalizer_.scale().mean == nullptr) return;
-    float* const seen = block_.observations.floats;
-    normalizer_.add_up(FloatRows{seen}, false, block_.T, block_.N);
-    normalizer_.normalise(seen, envs * static_cast<std::size_t>(block_.T), block_.D, seen);
+    normalise(normalizer_, block_.observations.floats, block_.D);
+    normalise(critic_normalizer_, block_.critic.observations.floats, block_.critic.D);
+  }
+  void normalise(DeviceNormalizer<Side>& normalizer, float* seen, int D) {
+    if (normalizer.scale().mean == nullptr) return;
+    normalizer.add_up(FloatRows{seen}, false, block_.T, block_.N);
+    normalizer.normalise(
+        seen, static_cast<std::size_t>(block_.T) * static_cast<std::size_t>(block_.N), D, seen);
   }
 
   // As on the host: a block of one step holds no frame twice.
@@ -211,14 +260,15 @@ class DeviceCollector {
     std::size_t seen = 0;  // numbers of all observations
     std::size_t ages = 0;  // of stacks whose frames are stored once
   };
-  Room room_for(const std::vector<BlockShape>& shapes, const FrameLayout& frames, int F) const {
+  Room room_for(const std::vector<BlockShape>& shapes, const FrameLayout& frames) const {
     Room room;
     for (const BlockShape& shape : shapes) {
       const std::size_t n = static_cast<std::size_t>(shape.num_envs);
       const std::size_t all = n * static_cast<std::size_t>(shape.num_steps);
       const bool once = is_kept_once(frames, shape);
       const std::size_t older = once ? n * static_cast<std::size_t>(frames.count - 1) : 0;
-      const std::size_t width = static_cast<std::size_t>(once ? F : network_.observation_size);
+      const int D = network_.observation_size;
+      const std::size_t width = static_cast<std::size_t>(once ? D / frames.count : D);
       const std::size_t S = static_cast<std::size_t>(like_.max_truncations(shape.num_steps));
       room.transitions = std::max(room.transitions, all);
       room.finals = std::max(room.finals, n * S);
@@ -245,25 +295,28 @@ class DeviceCollector {
   }
 
   // Allocates the arrays; reshape() sets the shape.
-  void make_block(const EnvSpec& spec, const FrameLayout& frames,
-                  const std::vector<BlockShape>& shapes) {
+  void make_block(const EnvSpec& spec, const RolloutOptions& options) {
+    const FrameLayout& frames = options.frames;
     const int D = network_.observation_size, A = spec.action_size(), F = spec.observation_size();
-    const Room room = room_for(shapes, frames, F);
+    const Room room = room_for(options.shapes, frames);
     const std::size_t envs = static_cast<std::size_t>(like_.num_envs()), all = room.transitions;
     const auto floats = [&](std::size_t count) { return side_.template allocate<float>(count); };
     const auto bytes = [&](std::size_t count) {
       return side_.template allocate<std::uint8_t>(count);
     };
-    const auto numbers = [&](std::size_t count) {
-      const float full_scale = spec.observation.full_scale();
-      return spec.observation.dtype == Dtype::kU8
-                 ? DeviceObservations::make(bytes(count), full_scale)
-                 : DeviceObservations::make(floats(count), full_scale);
+    const auto numbers_of = [&](const Space& seen, std::size_t count) {
+      return seen.dtype == Dtype::kU8 ? DeviceObservations::make(bytes(count), seen.full_scale())
+                                      : DeviceObservations::make(floats(count), seen.full_scale());
     };
+    const auto numbers = [&](std::size_t count) { return numbers_of(spec.observation, count); };
     const auto rows = [&](std::size_t count, int width) {
       return numbers(count * static_cast<std::size_t>(width));
     };
-    const DeviceObservations now = rows(envs, D), shown = frames.count > 1 ? rows(envs, F) : now;
+    const auto critic_rows = [&](std::size_t count) {
+      return numbers_of(spec.critic_observation,
+                        count * static_cast<std::size_t>(spec.critic_observation.size));
+    };
+    const DeviceObservations now = rows(envs, D), shown = F < D ? rows(envs, F) : now;
     const auto intrinsic = [&](std::size_t count) {
       return network_.values > 1 ? floats(count) : nullptr;
     };
@@ -280,6 +333,8 @@ class DeviceCollector {
               .log_probs = floats(all),
               .values = floats(all),
               .rewards = floats(all),
+              .means = options.with_means ? floats(all * network_.outputs) : nullptr,
+              .old_log_std = options.with_means ? floats(A) : nullptr,
               .terminated = bytes(all),
               .truncated = bytes(all),
               .outcomes = spec.names_success ? side_.template allocate<EpisodeEnd>(all) : nullptr,
@@ -298,14 +353,29 @@ class DeviceCollector {
               .last_int_values = intrinsic(envs),
               .int_rewards = intrinsic(all),
               .int_advantages = intrinsic(all),
-              .learnt = network_.values > 1 ? floats(all) : advantages};
+              .learnt = network_.values > 1 ? floats(all) : advantages,
+              .critic = {},
+              .choices = {}};
+    const std::vector<int> options_of = spec.action.choices();
+    ActionChoices& choices = block_.choices;
+    choices.count = static_cast<int>(options_of.size());
+    choices.options = put_on(side_, options_of.data(), options_of.size());
+    choices.M = spec.action.mask_size();
+    if (choices.M > 0) {
+      choices.valid = bytes(all * static_cast<std::size_t>(choices.M));
+      choices.valid_now = bytes(envs * static_cast<std::size_t>(choices.M));
+    }
+    if (options.has_critic_rows) {
+      block_.critic = {spec.critic_observation.size, critic_rows(all), critic_rows(room.finals),
+                       critic_rows(envs), critic_rows(envs)};
+    }
     first_fault_ = side_.template allocate<std::uint64_t>(1);
   }
 
   Side& side_;
   DeviceNetwork network_;
   const VecEnv& like_;
-  DeviceNormalizer<Side> normalizer_;
+  DeviceNormalizer<Side> normalizer_, critic_normalizer_;
   std::unique_ptr<EnvStepper> envs_;
   DeviceRollout block_;
   std::uint8_t* ages_ = nullptr;  // of stacks whose frames are stored once

@@ -30,9 +30,15 @@ class EnvStepper {
   // Shows what the environments show that were taken; those that the host steps wait for
   // begin_block(). shown: has the dtype of their observation space.
   virtual void observe(const DeviceObservations& shown) = 0;
-  // Before a block of the first N environments. An error is the environments'.
-  virtual Status begin_block(const DeviceObservations& /*shown*/, int /*N*/,
-                             std::int64_t /*first_step*/) {
+  // Before a block of its first N environments. An error is the environments'.
+  virtual Status begin_block(const DeviceRollout& /*block*/, std::int64_t /*first_step*/) {
+    return {};
+  }
+
+  // The end flags [T, N] of a block that went well have come to the host. An error is the
+  // environments'.
+  virtual Status took_block(int /*T*/, const std::uint8_t* /*terminated*/,
+                            const std::uint8_t* /*truncated*/) {
     return {};
   }
 
@@ -76,6 +82,58 @@ class EnvStepperOf final : public EnvStepper {
 
   Side& side_;
   DeviceEnvironments<Env, Side> envs_;
+};
+
+// Environments without kernels, which take one step at a time. Own: has step_at<Observed>(acting,
+// step, shape), which does a step of CollectSteps.
+template <class Own, class Side>
+class StepByStep : public EnvStepper {
+ public:
+  // like: of the kind of environments. seed: of the run. side must outlive this object.
+  StepByStep(Side& side, const VecEnv& like, std::uint64_t seed)
+      : side_(side),
+        seed_(seed),
+        shown_{like.spec().observation_size(), like.spec().observation_size()},
+        bounds_(bounds_on(side, like.spec().action,
+                          static_cast<std::size_t>(like.spec().action_size()))) {}
+
+  void take(VecEnv& envs) override { envs_ = &envs; }
+  void observe(const DeviceObservations&) override {}  // begin_block() does
+  Status step(const PolicyActing& acting, const CollectSteps& steps,
+              const KernelShape& shape) override {
+    return run(acting, steps, shape);
+  }
+  Status step(const EpsilonActing& acting, const CollectSteps& steps,
+              const KernelShape& shape) override {
+    return run(acting, steps, shape);
+  }
+
+ protected:
+  template <class Observed, class Acting>
+  void act(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
+    side_.run(ActKernel<Observed, Acting>{step, shown_, seed_, bounds_, acting}, shape);
+  }
+
+  Side& side_;
+  std::uint64_t seed_;
+  ShownNumbers shown_;
+  ActionBounds bounds_;
+  VecEnv* envs_ = nullptr;  // null before take()
+
+ private:
+  template <class Acting>
+  Status run(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
+    Own& own = static_cast<Own&>(*this);
+    for (int t = steps.begin; t < steps.end; ++t) {
+      CollectSteps one = steps;
+      one.begin = t;
+      one.end = t + 1;
+      BROADLOOM_TRY(steps.rollout.now.bytes == nullptr
+                        ? own.template step_at<float>(acting, one, shape)
+                        : own.template step_at<std::uint8_t>(acting, one, shape));
+    }
+    return {};
+  }
 };
 
 // The stepper of environments, which may be disturbed and have stacked frames; null if there are no

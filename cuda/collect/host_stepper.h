@@ -15,6 +15,7 @@
 
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/simulator_call.h"
 #include "broadloom/math/elementwise.h"
@@ -28,11 +29,15 @@ namespace broadloom::cuda {
 // unless a simulator steps whole batches.
 class HostRows {
  public:
-  // like: of the number and kind of environments; most_steps: of a block.
-  HostRows(const VecEnv& like, ThreadPool& pool, int most_steps)
+  // like: of the number and kind of environments. critic_type: of observations that only the critic
+  // reads; empty: it reads none. most_steps: of a block.
+  HostRows(const VecEnv& like, const ObservationType& critic_type, ThreadPool& pool, int most_steps)
       : pool_(pool),
         now_(observation_type(like.spec().observation), count(like)),
         last_(observation_type(like.spec().observation), count(like)),
+        critic_now_(critic_type, count(like)),
+        critic_last_(critic_type, count(like)),
+        masks_(like.spec(), count(like)),
         rewards_(count(like)),
         terminated_(count(like)),
         truncated_(count(like)),
@@ -44,6 +49,9 @@ class HostRows {
   float* actions() { return actions_.data(); }  // [N, A]
   Observations& now() { return now_; }          // [N, D]
   Observations& last() { return last_; }        // [N, D] of episodes that were truncated
+  Observations& critic_now() { return critic_now_; }
+  Observations& critic_last() { return critic_last_; }
+  const MaskRows& masks() const { return masks_; }  // [N, M]
   const float* rewards() const { return rewards_.data(); }
   const std::uint8_t* terminated() const { return terminated_.data(); }
   const std::uint8_t* truncated() const { return truncated_.data(); }
@@ -54,55 +62,58 @@ class HostRows {
 
   Status observe(VecEnv& envs, int N, std::int64_t step) {
     const Status seen = each_part(envs, N, [&](int begin, int end) -> Status {
-      observe_simulator(envs, begin, end, now_.rows(static_cast<std::size_t>(begin)));
+      const std::size_t row = static_cast<std::size_t>(begin);
+      observe_simulator(envs, begin, end, now_.rows(row), critic_now_.rows(row));
+      masks_.read(envs, begin, end, row);
       return {};
     });
     if (!seen.ok()) return step_failed(step, seen);
-    is_broken_ = !all_finite(now_, 0, N);
+    is_broken_ = !shows_what_can_act(N);
     return {};
   }
 
   // Steps environments [0, N) at step t of a block with S slots for truncations.
   Status step(VecEnv& envs, int N, int t, int S, std::int64_t first_step) {
     const std::size_t width = static_cast<std::size_t>(envs.spec().action_size());
-    if (t == 0) {
-      std::fill(truncations_.begin(), truncations_.end(), 0);
-      excess_ = {};
-    }
-    const Status stepped = each_part(envs, N, [&](int begin, int end) {
+    if (t == 0) std::fill(truncations_.begin(), truncations_.end(), 0);
+    const Status stepped = each_part(envs, N, [&](int begin, int end) -> Status {
       const std::size_t row = static_cast<std::size_t>(begin);
       EpisodeEnd* const ended = ends(t, N);
-      return step_simulator(
+      BROADLOOM_TRY(step_simulator(
           envs, begin, end,
           {&actions_[row * width], now_.rows(row), &rewards_[row], &terminated_[row],
-           &truncated_[row], last_.rows(row), ended == nullptr ? nullptr : ended + row});
+           &truncated_[row], last_.rows(row), ended == nullptr ? nullptr : ended + row,
+           critic_now_.rows(row), critic_last_.rows(row)}));
+      masks_.read(envs, begin, end, row);
+      return {};
     });
     if (!stepped.ok()) return step_failed(first_step + t, stepped);
-    is_broken_ = !all_finite(now_, 0, N) ||
+    is_broken_ = !shows_what_can_act(N) ||
                  !broadloom::all_finite(rewards_.data(), static_cast<std::size_t>(N));
-    any_truncated_ = false;
     for (int n = 0; n < N; ++n) {
       if (truncated_[static_cast<std::size_t>(n)] == 0) continue;
-      any_truncated_ = true;
-      is_broken_ = is_broken_ || !all_finite(last_, n, 1);
-      if (++truncations_[static_cast<std::size_t>(n)] <= S || !excess_.ok()) continue;
-      excess_ = too_many_truncations(envs.spec(), n, first_step + t, S);
+      is_broken_ = is_broken_ || !all_finite(last_, n, 1) || !all_finite(critic_last_, n, 1);
+      is_broken_ = is_broken_ || ++truncations_[static_cast<std::size_t>(n)] > S;
     }
     return {};
   }
-  // After a step that truncated more often than the block has slots: the error, which comes after
-  // faults of the same step.
-  const Status& excess() const { return excess_; }
-  // Whether the last results have a number that is not finite. Their environments are not stepped
-  // any more, as on the CPU.
+  // Whether the last results have a number that is not finite, no valid action, or more truncations
+  // than the block has slots. Their environments are not stepped any more, as on the CPU.
   bool is_broken() const { return is_broken_; }
-  bool any_truncated() const { return any_truncated_; }
 
  private:
   static std::size_t count(const VecEnv& envs) { return static_cast<std::size_t>(envs.num_envs()); }
 
+  // Whether all observations are finite and leave a valid action.
+  bool shows_what_can_act(int N) {
+    if (!all_finite(now_, 0, N) || !all_finite(critic_now_, 0, N)) return false;
+    for (int n = 0; n < N && masks_.width() > 0; ++n) {
+      if (!masks_.can_act(static_cast<std::size_t>(n))) return false;
+    }
+    return true;
+  }
   static bool all_finite(Observations& rows, int first, int count) {
-    if (rows.type().dtype != Dtype::kF32) return true;
+    if (rows.type().dtype != Dtype::kF32 || rows.empty()) return true;
     return broadloom::all_finite(
         rows.rows(static_cast<std::size_t>(first)).floats(),
         static_cast<std::size_t>(count) * static_cast<std::size_t>(rows.type().size));
@@ -128,100 +139,92 @@ class HostRows {
   }
 
   ThreadPool& pool_;
-  Observations now_, last_;
+  Observations now_, last_, critic_now_, critic_last_;
+  MaskRows masks_;
   AlignedVector<float> rewards_;
   std::vector<std::uint8_t> terminated_, truncated_;
   std::vector<int> truncations_;  // [N] in this block
   AlignedVector<float> actions_;
   std::vector<EpisodeEnd> ends_;  // [T, N]
-  Status excess_;
-  bool is_broken_ = false, any_truncated_ = false;  // in the last step
+  bool is_broken_ = false;        // in the last step
 };
 
 template <class Side>
-class HostStepper final : public EnvStepper {
+class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
+  using Base = StepByStep<HostStepper<Side>, Side>;
+
  public:
-  // like: see HostRows. seed: of the run. side and pool must outlive this object.
-  HostStepper(Side& side, const VecEnv& like, ThreadPool& pool, std::uint64_t seed, int most_steps)
-      : side_(side), seed_(seed), rows_(like, pool, most_steps) {
-    const EnvSpec& spec = like.spec();
-    shown_ = {spec.observation_size(), spec.observation_size()};
-    bounds_ = bounds_on(side_, spec.action, static_cast<std::size_t>(spec.action_size()));
-  }
+  // like, critic_type: see HostRows. pool must outlive this object.
+  HostStepper(Side& side, const VecEnv& like, const ObservationType& critic_type, ThreadPool& pool,
+              std::uint64_t seed, int most_steps)
+      : Base(side, like, seed), rows_(like, critic_type, pool, most_steps) {}
 
-  void take(VecEnv& envs) override { envs_ = &envs; }
   Status bring(VecEnv&) override { return {}; }  // the host has their state
-  void observe(const DeviceObservations&) override {}
   // Anew for each block, as on the CPU: the environments may have begun new episodes.
-  Status begin_block(const DeviceObservations& shown, int N, std::int64_t first_step) override {
-    BROADLOOM_TRY(rows_.observe(*envs_, N, first_step));
-    send(rows_.now(), shown, static_cast<std::size_t>(N));
-    return {};
-  }
-  Status step(const PolicyActing& acting, const CollectSteps& steps,
-              const KernelShape& shape) override {
-    return run(acting, steps, shape);
-  }
-  Status step(const EpsilonActing& acting, const CollectSteps& steps,
-              const KernelShape& shape) override {
-    return run(acting, steps, shape);
-  }
-
- private:
-  template <class Acting>
-  Status run(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
-    for (int t = steps.begin; t < steps.end; ++t) {
-      CollectSteps one = steps;
-      one.begin = t;
-      one.end = t + 1;
-      BROADLOOM_TRY(steps.rollout.now.bytes == nullptr ? step_at<float>(acting, one, shape)
-                                                       : step_at<std::uint8_t>(acting, one, shape));
-    }
-    if (steps.end == steps.rollout.T) side_.wait();  // a step and the whole block pass apart
+  Status begin_block(const DeviceRollout& block, std::int64_t first_step) override {
+    BROADLOOM_TRY(rows_.observe(*this->envs_, block.N, first_step));
+    send_now(block);
     return {};
   }
 
   template <class Observed, class Acting>
   Status step_at(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
+    Side& side = this->side_;
     const DeviceRollout& block = step.rollout;
     const std::size_t N = static_cast<std::size_t>(block.N);
     const int t = step.begin;
-    side_.run(ActKernel<Observed, Acting>{step, shown_, seed_, bounds_, acting}, shape);
+    this->template act<Observed>(acting, step, shape);
     if (rows_.is_broken()) {  // the kernels have noted where
       return not_finite(FaultPlace::kObservation, "an environment", step.first_step + t);
     }
-    side_.copy_out(rows_.actions(), block.clipped, N * static_cast<std::size_t>(block.A));
-    side_.wait();
-    BROADLOOM_TRY(side_.status());
-    BROADLOOM_TRY(rows_.step(*envs_, block.N, t, block.S, step.first_step));
+    side.copy_out(rows_.actions(), block.clipped, N * static_cast<std::size_t>(block.A));
+    side.wait();
+    BROADLOOM_TRY(side.status());
+    BROADLOOM_TRY(rows_.step(*this->envs_, block.N, t, block.S, step.first_step));
     const std::size_t first = static_cast<std::size_t>(t) * N;
-    side_.copy_in(block.rewards + first, rows_.rewards(), N);
-    side_.copy_in(block.terminated + first, rows_.terminated(), N);
-    side_.copy_in(block.truncated + first, rows_.truncated(), N);
+    side.copy_in(block.rewards + first, rows_.rewards(), N);
+    side.copy_in(block.terminated + first, rows_.terminated(), N);
+    side.copy_in(block.truncated + first, rows_.truncated(), N);
     if (block.outcomes != nullptr) {
-      side_.copy_in(block.outcomes + first, rows_.ends(t, block.N), N);
+      side.copy_in(block.outcomes + first, rows_.ends(t, block.N), N);
     }
-    send(rows_.now(), block.shown, N);
-    if (rows_.any_truncated()) send(rows_.last(), block.ends, N);
-    side_.run(KeepKernel<Observed>{step, shown_}, shape_for_rows(block.N));
-    return rows_.excess();
+    send_now(block);
+    send_last(block);
+    side.run(KeepKernel<Observed>{step, this->shown_, {}}, shape_for_rows(block.N));
+    if (t + 1 == block.T) side.wait();  // a step and the whole block pass apart
+    return {};
   }
 
-  // Copies `count` rows.
-  void send(Observations& rows, const DeviceObservations& target, std::size_t count) {
+ private:
+  void send_now(const DeviceRollout& block) {
+    send(rows_.now(), block.shown, 0, block.N);
+    send(rows_.critic_now(), block.critic.now, 0, block.N);
+    const std::size_t flags = static_cast<std::size_t>(block.N) * rows_.masks().width();
+    if (flags > 0) this->side_.copy_in(block.choices.valid_now, rows_.masks().row(0), flags);
+  }
+  // Last observations of episodes that were truncated, by runs of neighbours: images are large.
+  void send_last(const DeviceRollout& block) {
+    for (int begin = 0; begin < block.N;) {
+      int end = begin;
+      while (end < block.N && rows_.truncated()[end] != 0) ++end;
+      send(rows_.last(), block.ends, begin, end);
+      send(rows_.critic_last(), block.critic.ends, begin, end);
+      begin = end + 1;
+    }
+  }
+  // Copies rows [begin, end), if there are such rows.
+  void send(Observations& rows, const DeviceObservations& target, int begin, int end) {
+    if (rows.empty() || begin == end) return;
+    const std::size_t width = static_cast<std::size_t>(rows.type().size);
     target.visit([&](auto* numbers) {
       using Number = std::remove_pointer_t<decltype(numbers)>;
-      side_.copy_in(numbers, rows.rows().template as<Number>(),
-                    count * static_cast<std::size_t>(shown_.size));
+      this->side_.copy_in(numbers + static_cast<std::size_t>(begin) * width,
+                          rows.rows(static_cast<std::size_t>(begin)).template as<Number>(),
+                          static_cast<std::size_t>(end - begin) * width);
     });
   }
 
-  Side& side_;
-  std::uint64_t seed_;
-  ShownNumbers shown_{};
-  ActionBounds bounds_{};
   HostRows rows_;
-  VecEnv* envs_ = nullptr;  // null before take()
 };
 
 }  // namespace broadloom::cuda

@@ -72,8 +72,8 @@ class RowRuns {
         room_(forward_room(body, kValueRows, side.shape().shared_bytes)),
         multiprocessors_(side.shape().multiprocessors),
         at_once_(room_.spills ? std::min(most, kSpilt) : most),
-        blocks_(shape_of_rows(body, room_, room_.rows, at_once_).blocks),
-        tiles_(room_.make(side, static_cast<std::size_t>(blocks_))) {}
+        tiles_(room_.make(side, static_cast<std::size_t>(
+                                    shape_of_rows(body, room_, room_.rows, at_once_).blocks))) {}
 
   // make(RowRun) returns the kernel for some of the rows. It has at most kMostCollectThreads
   // threads, or kCollectThreads if its network does not use tensor cores.
@@ -96,11 +96,9 @@ class RowRuns {
   // Uses fewer rows per block if there are few, so that every multiprocessor has some.
   TileMemory tiles_for(int count) const {
     TileMemory tiles = tiles_;
-    const auto fits = [&](int rows) {
-      return !room_.spills || (count + rows - 1) / rows <= blocks_;
-    };
-    while (tiles.rows > 8 && count / tiles.rows < multiprocessors_ && fits(tiles.rows / 2)) {
+    while (tiles.rows > 8 && count / tiles.rows < multiprocessors_) {
       tiles.rows /= 2;
+      tiles.floats /= 2;  // spilt tiles lie side by side
     }
     return tiles;
   }
@@ -108,7 +106,7 @@ class RowRuns {
   Side& side_;
   DeviceBody body_;
   TileRoom room_;
-  int multiprocessors_, at_once_, blocks_;
+  int multiprocessors_, at_once_;
   TileMemory tiles_;
 };
 

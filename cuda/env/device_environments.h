@@ -16,13 +16,13 @@
 
 namespace broadloom::cuda {
 
-// Bounds of actions on the side; of a Discrete action its least and largest index.
+// Bounds of actions on the side; of a choice its least and largest index.
 template <class Side>
 ActionBounds bounds_on(Side& side, const Space& space, std::size_t size) {
-  std::vector<float> low(size, 0.0f), high(size, static_cast<float>(space.size - 1));
-  if (space.kind == SpaceKind::kBox) {
-    low = space.low;
-    high = space.high;
+  std::vector<float> low, high;
+  for (std::size_t i = 0; i < size; ++i) {
+    low.push_back(space.least(i));
+    high.push_back(space.most(i));
   }
   return {space.kind, space.size, space.choice_count(), put_on(side, low.data(), size),
           put_on(side, high.data(), size)};

@@ -58,7 +58,7 @@ struct DeviceObservations {
   }
   // Calls f(rows) with float* or std::uint8_t*; float* if there are none.
   template <class F>
-  void visit(F&& f) const {
+  BROADLOOM_HD void visit(F&& f) const {
     if (bytes == nullptr) {
       f(floats);
     } else {

@@ -13,7 +13,8 @@ namespace broadloom::cuda {
 inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
   const auto larger = [](int a, int b) { return a > b ? a : b; };
   constexpr auto kUse = TilePlaces::kForwardAndBack;
-  const int actor = TilePlaces(network.actor, kTileRows, kUse).size + network.outputs * kTileRows;
+  const int actor =
+      TilePlaces(network.actor, kTileRows, kUse).size + network.kept_numbers() * kTileRows;
   const int valuer = TilePlaces(network.valuer(), kTileRows, kUse).size;
   const int cached =
       larger(cached_floats(network.actor, true), cached_floats(network.valuer(), true));
@@ -88,9 +89,8 @@ struct DeltaKernel {
     const Activation activation = loss_work.work.network.activation;
     const RowsAtHand::Tile tile = loss_work.work.rows.tile(t);
     const TilePlaces& own_at = places[side];
-    gather_rows(block, loss_work.loss.seen(loss_work.rollout),
-                loss_work.indices + tile.in_minibatch, loss_work.rollout.D, tile.count,
-                own + own_at.x);
+    gather_rows(block, loss_work.loss.seen(loss_work.rollout, side),
+                loss_work.indices + tile.in_minibatch, body.row_in(), tile.count, own + own_at.x);
     block.sync();
     fetch_ahead(block, t + block.blocks() / loss_work.work.network.sides());
     forward_tile(block, body, activation, read, own_at, own, tile.count);

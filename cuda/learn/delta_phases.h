@@ -74,7 +74,7 @@ struct RowsPhase {
     const TilePlaces& places = loss_work.work.places[side];
     float* const arrays = loss_work.work.of_side(side);
     float* const x = arrays + places.x + first * TilePlaces::row(body.row_in());
-    gather(block, first, rows, x);
+    gather(block, side, first, rows, x);
     if (!body.begins_with_image()) return;
     const DeviceLayer& layer = body.hidden[0];
     const DeviceNorm& norm = body.norms[0];
@@ -92,9 +92,9 @@ struct RowsPhase {
 
   // Missing rows are zero; no loss reads them.
   template <class Block>
-  BROADLOOM_HD void gather(Block& block, int first, int rows, float* x) const {
-    const int width = loss_work.rollout.D, row = TilePlaces::row(width);
-    const auto& seen = loss_work.loss.seen(loss_work.rollout);
+  BROADLOOM_HD void gather(Block& block, int side, int first, int rows, float* x) const {
+    const int width = loss_work.work.network.body(side).row_in(), row = TilePlaces::row(width);
+    const auto& seen = loss_work.loss.seen(loss_work.rollout, side);
     int* const in_block = block.template shared<int>();  // indices into the block; -1: no row
     block.sync();                                        // no thread reads the old rows any more
     for (int r = block.thread(); r < rows; r += block.threads()) {
@@ -153,6 +153,37 @@ struct NormPhase {
       } else {
         norm_forward(team, body.norms[l], work.network.activation, work.read(), linear, moments,
                      linear, arrays + places.hidden[l], work.rows.all());
+      }
+    });
+  }
+};
+
+// A convolution that reads another layer's output: forward, or backward to the delta of the layer
+// below. RowsPhase has the forward pass of the one that reads the image.
+template <class Sums>
+struct ConvolutionPhase {
+  static constexpr int kThreads = 256, kBlocksAtOnce = 2;
+  GradientWork<Sums> work;
+  int l;
+  bool goes_back;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    each_side(block, work.network, [&](GridTeam<Block> team, int side) {
+      const DeviceBody& body = work.network.body(side);
+      const DeviceLayer& layer = body.hidden[l];
+      const TilePlaces& places = work.places[side];
+      float* const arrays = work.of_side(side);
+      const float* const inputs = arrays + places.hidden[l - 1];
+      const Activation activation = work.network.activation;
+      const bool is_normalised = body.norms[l].is_there();
+      if (goes_back) {
+        const float* const delta = arrays + (is_normalised ? places.before[l] : places.delta[l]);
+        backward_layer(team, layer, activation, work.read(), inputs, delta, work.rows.all(),
+                       arrays + places.delta[l - 1]);
+      } else {
+        forward_layer(team, layer, Finish{activation, is_normalised}, work.read(), inputs,
+                      arrays + places.linear[l], work.rows.all());
       }
     });
   }

@@ -28,16 +28,26 @@ struct GradientSize {
   int samples, partials;
 };
 
+// A network as a loss's kernels see it.
+template <class Loss>
+DeviceNetwork learning_network(const ActorCritic& network, const Loss& loss) {
+  DeviceNetwork made = device_network(network);
+  made.kept = loss.kept();
+  return made;
+}
+
 template <class Side, class Loss>
 class DeviceGradient {
  public:
   using Sums = typename Loss::Sums;
 
-  // sizes: of all gradients that run() will be asked for. side must outlive this object. With
-  // tensor cores, shared memory must fit eight rows (TensorTile).
-  DeviceGradient(Side& side, const ActorCritic& network, const std::vector<GradientSize>& sizes)
+  // loss: keeps as many numbers as those of run(). sizes: of all gradients that run() will be asked
+  // for. side must outlive this object. With tensor cores, shared memory must fit eight rows
+  // (TensorTile).
+  DeviceGradient(Side& side, const ActorCritic& network, const Loss& loss,
+                 const std::vector<GradientSize>& sizes)
       : side_(side),
-        network_(device_network(network)),
+        network_(learning_network(network, loss)),
         shape_(side.shape()),
         room_(delta_room(network_, shape_.shared_bytes)) {
     make_arrays(sizes);
@@ -79,6 +89,8 @@ class DeviceGradient {
   // The last gradient [P] and its length, on the side.
   const float* gradient() const { return grads_; }
   GradientLength length() const { return {squares_, chunk_count_}; }
+  // The policy's chunks, which come first; for networks of two sides.
+  int policy_chunks() const { return policy_chunks_; }
 
  private:
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
@@ -131,6 +143,7 @@ class DeviceGradient {
     job_count_ = static_cast<int>(jobs.size());
     jobs_ = put_on(side_, jobs.data(), jobs.size());
     chunk_count_ = static_cast<int>(chunks.size());
+    policy_chunks_ = static_cast<int>(parameter_chunks(network, NetworkSide::kPolicy).size());
     chunks_ = put_on(side_, chunks.data(), chunks.size());
     squares_ = side_.template allocate<double>(chunks.size());
   }
@@ -167,14 +180,14 @@ class DeviceGradient {
     side_.run(rows, rows.shape(processors));
     const int layers = std::max(network_.actor.layers, network_.valuer().layers);
     for (int l = network_.actor.begins_with_image() ? 1 : 0; l < layers; ++l) {
-      product(loss_work.work, l, false);
+      layer(loss_work.work, l, false);
       norm(loss_work.work, l, false);
     }
     side_.run(LossPhase<Loss>{loss_work}, LossPhase<Loss>::shape(network_, tiles));
     side_.run(SumsPhase<Loss>{loss_work}, SumsPhase<Loss>::shape(network_, tiles));
     for (int l = layers - 1; l >= 0; --l) {
       norm(loss_work.work, l, true);
-      if (l > 0) product(loss_work.work, l, true);
+      if (l > 0) layer(loss_work.work, l, true);
     }
   }
   void learn_weights(const WeightsKernel<Sums>& kernel, int partials) {
@@ -192,6 +205,14 @@ class DeviceGradient {
         !Phase::is_for(network_.valuer(), l, goes_back)) {
       return;
     }
+    side_.run(Phase{work, l, goes_back},
+              KernelShape{2 * shape_.multiprocessors, Phase::kThreads, 0});
+  }
+  // Bodies begin with the same convolutions, so layer l of both is one, or of neither.
+  void layer(const GradientWork<Sums>& work, int l, bool goes_back) {
+    const DeviceBody& first = network_.body(0);
+    if (l >= first.layers || first.hidden[l].is_dense()) return product(work, l, goes_back);
+    using Phase = ConvolutionPhase<Sums>;
     side_.run(Phase{work, l, goes_back},
               KernelShape{2 * shape_.multiprocessors, Phase::kThreads, 0});
   }
@@ -230,7 +251,7 @@ class DeviceGradient {
   const WeightsJob* jobs_ = nullptr;
   const DeviceChunk* chunks_ = nullptr;
   double* squares_ = nullptr;
-  int job_count_ = 0, chunk_count_ = 0;
+  int job_count_ = 0, chunk_count_ = 0, policy_chunks_ = 0;
 };
 
 }  // namespace broadloom::cuda

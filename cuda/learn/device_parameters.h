@@ -14,7 +14,10 @@ class DeviceParameters {
  public:
   // Parameters of a network, with packed copies for tensor cores if it uses them.
   DeviceParameters(Side& side, const DeviceNetwork& network)
-      : side_(side), count_(static_cast<std::size_t>(network.parameters)), packed_(network) {
+      : side_(side),
+        count_(static_cast<std::size_t>(network.parameters)),
+        of_critic_{network.critic.begin, network.critic.end},
+        packed_(network) {
     params_ = side_.template allocate<float>(packed_.floats);
     for (float** array : {&m_, &v_}) *array = side_.template allocate<float>(count_);
   }
@@ -43,15 +46,16 @@ class DeviceParameters {
   // One Adam step; its factors are on the side. norms: receives the gradient's norms; may be null.
   void take_step(const AdamFactors* factors, double max_grad_norm, const ClippedLength& length,
                  const float* gradient, GradientNorms* norms, const std::uint64_t* fault) {
-    const AdamKernel kernel{factors,  max_grad_norm, length, static_cast<int>(count_),
-                            gradient, params_,       m_,     v_,
-                            packed_,  norms,         fault};
+    const AdamKernel kernel{factors,    max_grad_norm, length,  static_cast<int>(count_),
+                            of_critic_, gradient,      params_, m_,
+                            v_,         packed_,       norms,   fault};
     side_.run(kernel, kernel.shape());
   }
 
  private:
   Side& side_;
   std::size_t count_;
+  DeviceChunk of_critic_;
   PackedWeights packed_;
   float *params_ = nullptr, *m_ = nullptr, *v_ = nullptr;
 };

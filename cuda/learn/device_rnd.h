@@ -39,7 +39,7 @@ class DeviceRnd {
         runs_(side, device_network(network_).actor, shape.batch()),
         parameters_(side, device_network(network_)),
         most_(partials_of(cut.max_size())),
-        gradient_(side, network_, sizes()) {
+        gradient_(side, network_, {}, sizes()) {
     make_arrays();
   }
 
@@ -72,18 +72,18 @@ class DeviceRnd {
     statistics_.finish_rewards(block);
   }
 
-  // Call it before the first step of an update: draws the predictor's samples from permutations
-  // [epochs, B].
-  void draw(std::span<const std::int32_t> permutations, std::uint64_t seed,
-            std::int64_t iteration) {
+  // Call it before the first step of an update: draws the predictor's samples from orders [.., B],
+  // which epochs take in turn.
+  void draw(std::span<const std::int32_t> orders, std::uint64_t seed, std::int64_t iteration) {
     drawn_.clear();
     begins_ = {0};
     const std::size_t batch = static_cast<std::size_t>(shape_.batch());
-    for (std::size_t epoch = 0; epoch * batch < permutations.size(); ++epoch) {
-      draw_.begin_epoch(seed, iteration, static_cast<int>(epoch));
+    for (int epoch = 0; epoch < settings_.ppo.update_epochs; ++epoch) {
+      draw_.begin_epoch(seed, iteration, epoch);
+      const std::int32_t* const order =
+          &orders[static_cast<std::size_t>(epoch) * batch % orders.size()];
       for (int m = 0; m < cut_.count(); ++m) {
-        draw_.append(&permutations[epoch * batch + static_cast<std::size_t>(cut_.begin(m))],
-                     cut_.size(m), drawn_);
+        draw_.append(order + cut_.begin(m), cut_.size(m), drawn_);
         begins_.push_back(drawn_.size());
       }
     }

@@ -30,6 +30,13 @@ struct StepReport {
   GradientNorms norms;
 };
 
+// The sums of a step, and the number of its samples.
+template <class Sums>
+struct StepSums {
+  Sums sums;
+  int samples;
+};
+
 // Observes an update: the whole block before the first step, and every minibatch before its step.
 // Costs the copies and the waits for them.
 template <class Sums>
@@ -43,18 +50,20 @@ class StepWatcher {
   ~StepWatcher() = default;
 };
 
-// Decisions between the steps of an update, based on its sums: the learning rate before each step,
-// and after each epoch whether another one follows. Each decision costs a wait.
+// Decisions between the steps of an update, based on its sums. Each decision costs a wait.
 template <class Sums>
 class StepRules {
  public:
   virtual ~StepRules() = default;
-  virtual bool sets_rate() const { return false; }
-  virtual double rate(const Sums& /*of_step*/, int /*samples*/, double before) const {
-    return before;
+  // Before each step: its learning rate.
+  virtual bool looks_at_steps() const { return false; }
+  virtual double rate(const StepSums<Sums>& /*step*/, double before) const { return before; }
+  // After each epoch: may set the learning rate. Whether another epoch may follow.
+  virtual bool looks_at_epochs() const { return false; }
+  virtual bool goes_on(std::span<const StepSums<Sums>> /*epoch*/, double& /*rate*/) const {
+    return true;
   }
-  virtual bool may_stop() const { return false; }
-  virtual bool goes_on(const Sums& /*of_step*/, int /*samples*/) const { return true; }
+  bool decide() const { return looks_at_steps() || looks_at_epochs(); }
 };
 
 // Loss: PpoKernelLoss or PqnKernelLoss (kernel_losses.h).
@@ -76,9 +85,9 @@ class DeviceUpdate {
         loss_(loss),
         settings_(settings),
         norm_(norm),
-        permutations_(settings.update_epochs),
+        permutations_(settings.shuffle, settings.update_epochs),
         learnt_(side, network_),
-        gradient_(side, network, room_for(cuts).sizes) {
+        gradient_(side, network, loss, room_for(cuts).sizes) {
     make_arrays(room_for(cuts));
   }
 
@@ -147,7 +156,7 @@ class DeviceUpdate {
     learning_rate_ = learning_rate;
     adam_steps_ = adam_steps;
     set_factors(0, steps_);
-    if (watcher == nullptr && !rules.sets_rate() && !rules.may_stop()) {
+    if (watcher == nullptr && !rules.decide()) {
       take_all_steps(rollout);
     } else {
       take_watched_steps(rollout, rules, watcher);
@@ -207,13 +216,15 @@ class DeviceUpdate {
       const int m = minibatch_of(step);
       make_gradients(rollout, step);
       if (watcher != nullptr) show_step(static_cast<int>(step / per_epoch), m, step, *watcher);
-      if (rules.sets_rate()) {
-        learning_rate_ = rules.rate(sums_now(step), cut_.size(m), learning_rate_);
+      if (rules.looks_at_steps()) {
+        learning_rate_ = rules.rate(sums_of(step, 1)[0], learning_rate_);
         set_factors(step, 1);
       }
       take_step(step);
-      const bool ends_epoch = taken_ % per_epoch == 0;
-      if (ends_epoch && rules.may_stop() && !rules.goes_on(sums_now(step), cut_.size(m))) break;
+      if (!rules.looks_at_epochs() || taken_ % per_epoch != 0) continue;
+      const double before = learning_rate_;
+      if (!rules.goes_on(sums_of(taken_ - per_epoch, per_epoch), learning_rate_)) break;
+      if (learning_rate_ != before) set_factors(taken_, steps_ - taken_);
     }
   }
 
@@ -222,7 +233,8 @@ class DeviceUpdate {
     std::vector<AdamFactors> factors;
     for (std::size_t step = first; step < first + count; ++step) {
       factors.emplace_back(optimizer_step(settings_.optimizer, learning_rate_, settings_.adam_eps,
-                                          adam_steps_ + static_cast<std::int64_t>(step) + 1));
+                                          adam_steps_ + static_cast<std::int64_t>(step) + 1,
+                                          settings_.betas));
     }
     side_.copy_in(factors_ + first, factors.data(), count);
   }
@@ -262,8 +274,7 @@ class DeviceUpdate {
     norms_ = side_.template allocate<GradientNorms>(room.steps);
     factors_ = side_.template allocate<AdamFactors>(room.steps);
     shifts_ = side_.template allocate<AdvantageShift>(room.steps + 1);
-    indices_ = side_.template allocate<std::int32_t>(
-        room.batch * static_cast<std::size_t>(settings_.update_epochs));
+    indices_ = side_.template allocate<std::int32_t>(room.batch * permutations_.orders());
   }
 
   // Computes the shift and the scale of advantages for each minibatch.
@@ -273,7 +284,12 @@ class DeviceUpdate {
       return side_.copy_in(shifts_, none.data(), none.size());
     }
     if (norm_ == AdvantageNorm::kBatch) return shift(rollout, nullptr, 1, 1, shifts_ + steps_);
-    shift(rollout, indices_, cut_.count(), steps_, shifts_);
+    shift(rollout, indices_, cut_.count(), ordered_steps(), shifts_);
+  }
+
+  // Steps until the orders of samples repeat.
+  std::size_t ordered_steps() const {
+    return permutations_.orders() * static_cast<std::size_t>(cut_.count());
   }
 
   // count: minibatches per epoch. all: minibatches in total.
@@ -296,9 +312,11 @@ class DeviceUpdate {
   }
   void minibatch_gradient(const DeviceRollout& rollout, std::size_t step) {
     const int m = minibatch_of(step);
-    const std::size_t epoch = step / static_cast<std::size_t>(cut_.count());
-    const std::int32_t* const indices = indices_ + batch_ * epoch + cut_.begin(m);
-    const AdvantageShift* const shift = shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : step);
+    const std::size_t ordered = step % ordered_steps();
+    const std::size_t order = ordered / static_cast<std::size_t>(cut_.count());
+    const std::int32_t* const indices = indices_ + batch_ * order + cut_.begin(m);
+    const AdvantageShift* const shift =
+        shifts_ + (norm_ == AdvantageNorm::kBatch ? steps_ : ordered);
     gradient_.run(rollout, loss_, params(), indices, shift, size_of(cut_.size(m)),
                   sums_ + step * notes_);
   }
@@ -309,7 +327,7 @@ class DeviceUpdate {
     AdvantageShift* const of_all = shifts_ + steps_;
     if (norm_ == AdvantageNorm::kMinibatch) shift(rollout, indices_, 1, 1, of_all);
     gradient_.run(rollout, loss_, params(), indices_, of_all, all, batch_sums_);
-    const Report report = report_now(batch_sums_, all.partials, {gradient_.length(), {}});
+    const Report report = report_now(batch_sums_, all.partials, {gradient_.length(), {}, 0});
     watcher.on_batch(report, brought_);
   }
   void show_step(int epoch, int m, std::size_t step, Watcher& watcher) {
@@ -342,12 +360,25 @@ class DeviceUpdate {
     for (const Sums& of_one : sums) all.add(of_one);
     return all;
   }
-  Sums sums_now(std::size_t step) {
-    return sums_now(sums_ + step * notes_, partials_of(cut_.size(minibatch_of(step))));
+  // The same for `count` steps.
+  std::vector<StepSums<Sums>> sums_of(std::size_t first, std::size_t count) {
+    std::vector<Sums> noted(count * notes_);
+    side_.copy_out(noted.data(), sums_ + first * notes_, noted.size());
+    side_.wait();
+    std::vector<StepSums<Sums>> steps(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      steps[i].samples = cut_.size(minibatch_of(first + i));
+      const Sums* const of_step = &noted[i * notes_];
+      for (int n = 0; n < network_.sides() * partials_of(steps[i].samples); ++n) {
+        steps[i].sums.add(of_step[n]);
+      }
+    }
+    return steps;
   }
 
   ClippedLength clipped_length() const {
-    return {gradient_.length(), rnd_ == nullptr ? GradientLength{} : rnd_->gradient().length()};
+    return {gradient_.length(), rnd_ == nullptr ? GradientLength{} : rnd_->gradient().length(),
+            settings_.clips_sides_apart ? gradient_.policy_chunks() : 0};
   }
 
   void take_step(std::size_t step) {
@@ -362,18 +393,11 @@ class DeviceUpdate {
 
   // Reports of the steps taken.
   std::vector<Report> reports(std::size_t taken) {
-    std::vector<Sums> sums(taken * notes_);
     std::vector<GradientNorms> norms(taken);
-    side_.copy_out(sums.data(), sums_, sums.size());
     side_.copy_out(norms.data(), norms_, taken);
-    side_.wait();
-    std::vector<Report> reports(taken);
-    for (std::size_t step = 0; step < taken; ++step) {
-      const int used = partials_of(cut_.size(minibatch_of(step)));
-      for (int i = 0; i < network_.sides() * used; ++i) {
-        reports[step].sums.add(sums[step * notes_ + static_cast<std::size_t>(i)]);
-      }
-      reports[step].norms = norms[step];
+    std::vector<Report> reports;
+    for (const StepSums<Sums>& step : sums_of(0, taken)) {
+      reports.push_back({step.sums, norms[reports.size()]});
     }
     return reports;
   }

@@ -53,7 +53,7 @@ struct GradientWork {
   const float* params;
   float* transposed;   // [P] W [out, in] of hidden layers at the offsets of W; or null
   float* arrays;       // [sides, floats]
-  std::size_t floats;  // TilePlaces of all rows, then shares [outputs, rows]
+  std::size_t floats;  // TilePlaces of all rows, then what a loss keeps of them
   float* log_std;      // [groups, outputs] derivatives of a Gaussian's log_std
   Sums* tile_sums;     // [groups, sides]
   double* terms;       // [tiles, sides, TileTerms::kCount]; or null
@@ -89,7 +89,7 @@ struct GradientWork {
       const int size = TilePlaces(network.body(side), rows, TilePlaces::kForwardAndBack).size;
       most = size > most ? size : most;
     }
-    return static_cast<std::size_t>(most) + static_cast<std::size_t>(network.outputs) * rows;
+    return static_cast<std::size_t>(most) + static_cast<std::size_t>(network.kept_numbers()) * rows;
   }
 };
 
@@ -105,7 +105,7 @@ struct LossWork {
 
   // A tile as losses see it. memory: for TileTerms.
   BROADLOOM_HD LossTile tile(const RowsAtHand::Tile& rows_tile, int side, float* outputs,
-                             float* values, float* shares, int stride, double* memory) const {
+                             float* values, float* kept, int stride, double* memory) const {
     const DeviceNetwork& network = work.network;
     const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
     return {network,
@@ -119,7 +119,7 @@ struct LossWork {
             is_shared || is_critic,
             outputs,
             is_shared ? values : outputs,
-            shares,
+            kept,
             TileTerms(memory)};
   }
   // Replaces the head outputs of one row by their derivatives.
@@ -140,10 +140,10 @@ struct LossWork {
   // tile_sums. All threads of a block must call it. Outputs must be complete before it; derivatives
   // are complete after sync().
   template <class Block>
-  BROADLOOM_HD void run(Block& block, int t, int side, float* outputs, float* values, float* shares,
+  BROADLOOM_HD void run(Block& block, int t, int side, float* outputs, float* values, float* kept,
                         int stride, double* memory) const {
     const RowsAtHand::Tile rows_tile = work.rows.tile(t);
-    const LossTile all = tile(rows_tile, side, outputs, values, shares, stride, memory);
+    const LossTile all = tile(rows_tile, side, outputs, values, kept, stride, memory);
     if (block.thread() == 0) sums(t, side) = Sums();
     if (block.thread() < rows_tile.count) take_row(all, rows_tile, block.thread());
     block.sync();

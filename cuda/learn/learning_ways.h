@@ -2,6 +2,8 @@
 // config.
 #pragma once
 
+#include <span>
+
 #include "broadloom/config/config.h"
 #include "broadloom/learn/ppo.h"
 #include "broadloom/learn/pqn.h"
@@ -18,9 +20,7 @@ struct PpoWay final : StepRules<PpoSums> {
 
   explicit PpoWay(const Config& config) : settings(ppo_settings(config)) {}
   Loss loss() const { return {settings.loss}; }
-  MinibatchSettings minibatches() const {
-    return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps};
-  }
+  MinibatchSettings minibatches() const { return settings.minibatches(); }
   AdvantageNorm norm() const { return settings.norm_adv; }
   GaeWeights gae_weights() const { return settings.gae_weights; }
   void begin_block(double progress, Loss& loss) const {
@@ -35,17 +35,35 @@ struct PpoWay final : StepRules<PpoSums> {
     report.ratios = sums;
   }
 
-  bool sets_rate() const override { return settings.adaptive_lr; }
-  double rate(const PpoSums& of_step, int samples, double before) const override {
-    return adapted_learning_rate(before, of_step.approx_kl / samples, settings.desired_kl,
-                                 settings.least_rate);
+  bool looks_at_steps() const override {
+    return settings.adaptive_lr && !settings.adapts_each_epoch;
   }
-  bool may_stop() const override { return settings.target_kl != 0.0; }
-  bool goes_on(const PpoSums& of_step, int samples) const override {
-    return of_step.approx_kl / samples <= settings.target_kl;
+  double rate(const StepSums<PpoSums>& step, double before) const override {
+    return adapted(before, followed_kl(step));
+  }
+  bool looks_at_epochs() const override { return settings.target_kl != 0.0 || adapts_each_epoch(); }
+  bool goes_on(std::span<const StepSums<PpoSums>> epoch, double& rate) const override {
+    if (adapts_each_epoch()) {
+      double sum = 0.0;
+      for (const StepSums<PpoSums>& step : epoch) sum += followed_kl(step);
+      rate = adapted(rate, sum / static_cast<double>(epoch.size()));
+    }
+    const StepSums<PpoSums>& last = epoch.back();
+    return settings.target_kl == 0.0 || last.sums.approx_kl / last.samples <= settings.target_kl;
   }
 
   PpoSettings settings;
+
+ private:
+  bool adapts_each_epoch() const { return settings.adaptive_lr && settings.adapts_each_epoch; }
+  // The KL that the adaptive rate follows.
+  double followed_kl(const StepSums<PpoSums>& step) const {
+    const PpoSums& sums = step.sums;
+    return (settings.loss.analytic_kl ? sums.analytic_kl : sums.approx_kl) / step.samples;
+  }
+  double adapted(double before, double kl) const {
+    return adapted_learning_rate(before, kl, settings.desired_kl, settings.least_rate);
+  }
 };
 
 struct PqnWay final : StepRules<PqnSums> {

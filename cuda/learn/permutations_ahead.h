@@ -1,4 +1,4 @@
-// The permutations of an update. A few threads of their own draw them during the update before,
+// The orders of an update's samples. A few threads of their own draw them during the update before,
 // because they depend only on seed and iteration.
 #pragma once
 
@@ -18,13 +18,17 @@ namespace broadloom::cuda {
 
 class PermutationsAhead {
  public:
-  explicit PermutationsAhead(int epochs) : epochs_(static_cast<std::size_t>(epochs)) {}
+  PermutationsAhead(Shuffle shuffle, int epochs)
+      : shuffle_(shuffle), orders_(static_cast<std::size_t>(order_count(shuffle, epochs))) {}
   ~PermutationsAhead() { wait(); }
   PermutationsAhead(const PermutationsAhead&) = delete;
   PermutationsAhead& operator=(const PermutationsAhead&) = delete;
 
-  // Calls take(span of [epochs, samples]) for an iteration, then begins to draw the next
-  // iteration's. Cheap if they were begun; otherwise it costs a shuffle per epoch.
+  // Epochs with an order of their own; later ones take these in turn.
+  std::size_t orders() const { return orders_; }
+
+  // Calls take(span of [orders, samples]) for an iteration, then begins to draw the next
+  // iteration's. Cheap if they were begun; otherwise it costs a shuffle per order.
   template <class Take>
   void draw(std::uint64_t seed, std::int64_t iteration, int samples, Take&& take) {
     const Key wanted{seed, iteration, samples};
@@ -49,7 +53,7 @@ class PermutationsAhead {
     wait();
     drawing_ = {};
     const std::size_t size = static_cast<std::size_t>(key.samples), threads = threads_for(size);
-    all_.resize(epochs_ * size);
+    all_.resize(orders_ * size);
     try {
       for (std::size_t t = 0; t < threads; ++t) {
         under_way_.push_back(std::async(std::launch::async,
@@ -63,25 +67,26 @@ class PermutationsAhead {
     drawing_ = key;
   }
   std::size_t threads_for(std::size_t size) const {
-    if (epochs_ * size < kSmall) return 0;
+    if (orders_ * size < kSmall) return 0;
     const std::size_t cores = static_cast<std::size_t>(std::max(2, available_cores()));
-    return std::min({epochs_, cores / 2, std::size_t{8}});
+    return std::min({orders_, cores / 2, std::size_t{8}});
   }
-  // Draws epochs first, first + apart, ...
+  // Draws orders first, first + apart, ...
   void draw_every(const Key& key, std::size_t first, std::size_t apart) {
     const std::size_t size = static_cast<std::size_t>(key.samples);
-    for (std::size_t epoch = first; epoch < epochs_; epoch += apart) {
-      draw_permutation(key.seed, key.iteration, static_cast<int>(epoch),
-                       std::span(all_).subspan(epoch * size, size));
+    for (std::size_t order = first; order < orders_; order += apart) {
+      draw_order(shuffle_, key.seed, key.iteration, static_cast<int>(order),
+                 std::span(all_).subspan(order * size, size));
     }
   }
   void wait() {
     for (std::future<void>& one : std::exchange(under_way_, {})) one.get();
   }
 
-  std::size_t epochs_;
+  Shuffle shuffle_;
+  std::size_t orders_;
   Key drawing_;
-  std::vector<std::int32_t> all_;  // [epochs, samples]
+  std::vector<std::int32_t> all_;  // [orders, samples]
   std::vector<std::future<void>> under_way_;
 };
 

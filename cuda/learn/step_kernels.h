@@ -168,26 +168,36 @@ struct GradientLength {
   const double* squares;
   int chunks;
 
-  BROADLOOM_HD double operator()() const {
+  BROADLOOM_HD double operator()() const { return between(0, chunks); }
+  // The norm of chunks [begin, end).
+  BROADLOOM_HD double between(int begin, int end) const {
     double sum = 0.0;
-    for (int c = 0; c < chunks; ++c) sum += squares[c];
+    for (int c = begin; c < end; ++c) sum += squares[c];
     return std::sqrt(sum);
   }
 };
 
 // Norms before clipping: of the network's gradient, and of it together with RND's. The two are
-// clipped together.
+// clipped together. sides: by which the parameters of policy and critic are clipped.
 struct GradientNorms {
   double network = 0.0, clipped = 0.0;
+  double sides[2] = {};
 };
 struct ClippedLength {
   GradientLength network, beside;  // beside: no chunks without RND
+  int policy_chunks;               // if the sides are clipped apart, else 0
 
   BROADLOOM_HD GradientNorms norms() const {
-    const double length = network();
-    if (beside.chunks == 0) return {length, length};
-    const double other = beside();
-    return {length, std::sqrt(length * length + other * other)};
+    GradientNorms norms;
+    norms.network = norms.clipped = network();
+    if (beside.chunks > 0) {
+      const double other = beside();
+      norms.clipped = std::sqrt(norms.network * norms.network + other * other);
+    }
+    norms.sides[0] = policy_chunks > 0 ? network.between(0, policy_chunks) : norms.clipped;
+    norms.sides[1] =
+        policy_chunks > 0 ? network.between(policy_chunks, network.chunks) : norms.clipped;
+    return norms;
   }
 };
 
@@ -213,6 +223,7 @@ struct AdamKernel {
   double max_grad_norm;
   ClippedLength length;
   int parameters;
+  DeviceChunk of_critic;  // parameters that are clipped as the critic's
   const float* gradient;  // [parameters]
   float *params, *m, *v;
   PackedWeights packed;        // packed copies behind the parameters
@@ -243,10 +254,13 @@ struct AdamKernel {
     block.sync();
     if (block.thread() == 0) *now = nearer.norms();
     block.sync();
-    const float scale = static_cast<float>(clip_scale(now->clipped, max_grad_norm));
+    const float of_policy = static_cast<float>(clip_scale(now->sides[0], max_grad_norm));
+    const float of_values = static_cast<float>(clip_scale(now->sides[1], max_grad_norm));
     for (int k = 0; k < kEach; ++k) {
       const int i = first + k * kThreads;
       if (i >= parameters) continue;
+      const bool is_policys = i < of_critic.begin || i >= of_critic.end;
+      const float scale = is_policys ? of_policy : of_values;
       adam_element(step, scale, of_gradient[k], of_params[k], of_m[k], of_v[k]);
       params[i] = of_params[k];
       m[i] = of_m[k];
@@ -268,7 +282,7 @@ struct AdamKernel {
     for (int c = block.thread(); c < squares(); c += block.threads()) {
       kept[c] = c < of_network ? length.network.squares[c] : length.beside.squares[c - of_network];
     }
-    return {{kept, of_network}, {kept + of_network, length.beside.chunks}};
+    return {{kept, of_network}, {kept + of_network, length.beside.chunks}, length.policy_chunks};
   }
 };
 

@@ -17,7 +17,7 @@ struct TensorPlaces {
   int rows;
   int x, y[kMostLayers], moments[kMostLayers];
   int z;  // of an image's normalised layer; then scratch for sums of filters
-  int outputs, values, shares, scratch, size;
+  int outputs, values, kept, scratch, size;
 
   TensorPlaces() = default;
   TensorPlaces(const DeviceNetwork& network, const DeviceBody& body, int room) : rows(room), x(0) {
@@ -32,8 +32,8 @@ struct TensorPlaces {
     size += rows * body.head.out;
     values = size;
     size += rows * body.value_head.out;
-    shares = size;
-    size += rows * network.outputs;
+    kept = size;
+    size += rows * network.kept_numbers();
     z = scratch = size;
     int most = rows / kTensorRows * kTensorScratch<1>;
     if (body.begins_with_image()) {
@@ -177,9 +177,9 @@ struct TensorDeltaKernel {
       block.sync();
       // Several lanes share a row; each issues several reads before it waits for one.
       constexpr int kReads = 8;
-      const int width = loss_work.rollout.D, row = TilePlaces::row(width);
+      const int width = body.row_in(), row = TilePlaces::row(width);
       const int lanes = block.threads() / places.rows, r = block.thread() / lanes;
-      const auto& seen = loss_work.loss.seen(loss_work.rollout);
+      const auto& seen = loss_work.loss.seen(loss_work.rollout, side);
       const std::size_t row_in_block = r < tile.count ? static_cast<std::size_t>(in_block[r]) : 0;
       float* const target = own + places.x + r * row;
       for (int i = block.thread() % lanes; i < width && r < tile.count; i += kReads * lanes) {
@@ -234,7 +234,7 @@ struct TensorDeltaKernel {
       forward_head(block, body.value_head, read, top, values, places.rows, tile.count);
       block.sync();
       const LossTile loss =
-          loss_work.tile(tile, side, outputs, values, own + places.shares, places.rows, terms);
+          loss_work.tile(tile, side, outputs, values, own + places.kept, places.rows, terms);
       auto& sums =
           loss_work.work.tile_sums[static_cast<std::size_t>(number) * network.sides() + side];
       if (block.thread() == 0) sums = typename Loss::Sums();

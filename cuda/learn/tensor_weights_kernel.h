@@ -208,7 +208,7 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
         sum.add(kept[e]);
     }
     if (block.thread() < sides) work.sums[p * sides + block.thread()] = sum;
-    const int outputs = work.network.is_discrete ? 0 : work.network.outputs;
+    const int outputs = work.network.has_log_std ? work.network.outputs : 0;
     for (int a = block.thread(); a < outputs; a += kThreads) {
       float* const target = rows.grads + work.network.log_std + a;
       float of_groups = begun(target);

@@ -20,6 +20,13 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
                                                                           : Kernel::kThreads;
     for (int i = 0; i < count; i += of_job) jobs.push_back({kind, side, layer, i, 0});
   };
+  const auto panels = [&](WeightsJob::Kind kind, int side, int l, const DeviceLayer& layer) {
+    for (int i = 0; i < layer.in; i += Kernel::kDown) {
+      for (int o = 0; o < layer.out; o += Kernel::kAcross) {
+        jobs.push_back({kind, side, l, i, o});
+      }
+    }
+  };
   const auto each = [&](auto&& f) {
     for (int side = 0; side < network.sides(); ++side) {
       const DeviceBody& body = network.body(side);
@@ -27,8 +34,10 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
     }
   };
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
-    if (layer.patches.count() == 1) return;
-    if (network.is_rounded()) {
+    if (layer.is_dense()) return;
+    if (Kernel::takes_patches(layer, l) && !network.is_rounded()) {
+      panels(WeightsJob::kPatches, side, l, layer);
+    } else if (network.is_rounded()) {
       numbers(WeightsJob::kImage, side, l, GradientWork<PqnSums>::image_floats(network.body(side)));
     } else {
       numbers(WeightsJob::kConvolution, side, l, (layer.in + 1) * layer.out);
@@ -44,12 +53,7 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
     numbers(WeightsJob::kValueHead, side, 0, body.value_head.out * (body.value_head.in + 1));
   }
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
-    if (layer.patches.count() != 1) return;
-    for (int i = 0; i < layer.in; i += Kernel::kDown) {
-      for (int o = 0; o < layer.out; o += Kernel::kAcross) {
-        jobs.push_back({WeightsJob::kDense, side, l, i, o});
-      }
-    }
+    if (layer.is_dense()) panels(WeightsJob::kDense, side, l, layer);
   });
   jobs.push_back({WeightsJob::kSums, 0, 0, 0, 0});
   return jobs;

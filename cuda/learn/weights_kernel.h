@@ -10,9 +10,9 @@ namespace broadloom::cuda {
 template <class Sums>
 struct WeightsKernel : WeightsWork<Sums> {
   using Work = WeightsWork<Sums>;
-  using typename Work::Rows, typename Work::Panel, typename Work::Fetched;
+  using typename Work::Rows, typename Work::Fetched;
   using Work::kThreads, Work::kDown, Work::kAcross, Work::kChunk;
-  using Work::work, Work::jobs, Work::begun, Work::panel_of;
+  using Work::work, Work::jobs, Work::begun, Work::panel_of, Work::patch_panel_of;
 
   // Threads of a block with chains over the pixels of images. They are two warps, so that their
   // reads of shared memory do not delay each other; the other threads copy the rows.
@@ -27,20 +27,31 @@ struct WeightsKernel : WeightsWork<Sums> {
     const int p = block.index() % work.rows.partials;
     const WeightsJob job = jobs[block.index() / work.rows.partials];
     const Rows rows(*this, job, p);
-    if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
+    if (job.kind == WeightsJob::kDense) return panel(block, job, rows, panel_of(job, rows));
+    if (job.kind == WeightsJob::kPatches) {
+      return panel(block, job, rows, patch_panel_of(job, rows));
+    }
     if (job.kind == WeightsJob::kConvolution) return convolution(block, job, rows);
     if (job.kind == WeightsJob::kNorm) return norm(block, job, rows);
     if (job.kind == WeightsJob::kSums) return add_sums(rows, p, block.thread());
     head(job, rows, job.i + block.thread());
   }
 
+  // Whether convolution l is computed by kPatches: if its numbers lie in fours, except for the
+  // first one of images that fit into shared memory.
+  static bool takes_patches(const DeviceLayer& layer, int l) {
+    const int both = TilePlaces::row(layer.row_in) + TilePlaces::row(layer.row_out());
+    const bool are_in_fours = layer.patches.are_in_fours() && layer.out % 4 == 0;
+    return are_in_fours && (l > 0 || both > kMostRowFloats);
+  }
+
  private:
   // Chunks of rows are copied to shared memory while the chunk before is used. Eight parameters per
   // thread: with more, there are too few threads to hide the waits.
-  template <class Block>
-  BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
+  template <class Block, class Panel>
+  BROADLOOM_HD void panel(Block& block, const WeightsJob& job, const Rows& rows,
+                          const Panel& panel) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
-    const Panel panel = panel_of(job, rows);
     const int lane = block.thread() % kWarp, warp = block.thread() / kWarp;
     const int i = (warp / 2 * 4 + lane / 8) * kSquare, o = (warp % 2 * 8 + lane % 8) * 4;
     const bool has_bias = job.i == 0 && block.thread() < kAcross;
@@ -57,13 +68,13 @@ struct WeightsKernel : WeightsWork<Sums> {
     if (keeps_bias) bias_sum = begun(bias);
     float* const shared = block.template shared<float>();
     Fetched next = panel.fetch(0, block.thread());
-    for (int first = 0, turn = 0; first < rows.count; first += kChunk, turn ^= 1) {
+    for (int first = 0, turn = 0; first < panel.count; first += kChunk, turn ^= 1) {
       float* const x = shared + turn * kChunk * (kDown + kAcross);
       float* const d = x + kChunk * kDown;
       next.template put<kDown, kAcross>(x, d, block.thread());
       block.sync();  // after it, no thread works on the other chunk's data
       next = panel.fetch(first + kChunk, block.thread());
-      const int left = rows.count - first, count = left < kChunk ? left : kChunk;
+      const int left = panel.count - first, count = left < kChunk ? left : kChunk;
       add_outer(x + i, d + o, count, sums);
       for (int r = 0; has_bias && r < count; ++r) bias_sum += d[r * kAcross + block.thread()];
     }
@@ -235,7 +246,7 @@ struct WeightsKernel : WeightsWork<Sums> {
       }
       all = sum;
     }
-    if (work.network.is_discrete) return;
+    if (!work.network.has_log_std) return;
     const int outputs = work.network.outputs;
     for (int a = thread; a < outputs; a += kThreads) {
       float* const target = rows.grads + work.network.log_std + a;

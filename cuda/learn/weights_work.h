@@ -12,10 +12,10 @@ namespace broadloom::cuda {
 
 // One block's work for a partial gradient.
 struct WeightsJob {
-  // kDense: parameters of a dense layer from input `i` and output `o` on. kConvolution, kNorm and
-  // heads: from number `i` on. kImage: the image gradients of TensorDeltaKernel. kSums: the loss
-  // sums.
-  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kImage, kSums };
+  // kDense: parameters of a dense layer from input `i` and output `o` on. kPatches: the same of a
+  // convolution, whose rows are patches in fours. kConvolution, kNorm and heads: from number `i`
+  // on. kImage: the image gradients of TensorDeltaKernel. kSums: the loss sums.
+  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kPatches, kImage, kSums };
   Kind kind;
   int side, layer, i, o;
 };
@@ -108,6 +108,58 @@ struct WeightsWork {
       return load_four(source + static_cast<std::size_t>(r) * row + column);
     }
   };
+
+  // A convolution's patches as rows, pixel by pixel.
+  struct PatchPanel {
+    const float *x, *d;
+    int x_row, d_row, i, o, in, filters;
+    Patches patches;
+    int count;
+
+    BROADLOOM_HD Fetched fetch(int first, int thread) const {
+      Fetched made;
+      for (int k = 0; k < kInputs; ++k) {
+        const int e = thread + k * kThreads, number = i + e % (kDown / 4) * 4;
+        const Place place = place_of(first + e / (kDown / 4));
+        const bool is_there = place.row >= 0 && number < in;
+        made.x[k] =
+            is_there
+                ? load_four(x + place.row * x_row + patches.begin(place.pixel) + patches.at(number))
+                : Four{};
+      }
+      for (int k = 0; k < kOutputs; ++k) {
+        const int e = thread + k * kThreads, filter = o + e % (kAcross / 4) * 4;
+        const Place place = place_of(first + e / (kAcross / 4));
+        const bool is_there = place.row >= 0 && filter < filters;
+        made.d[k] =
+            is_there ? load_four(d + place.row * d_row + place.pixel * filters + filter) : Four{};
+      }
+      return made;
+    }
+
+   private:
+    struct Place {
+      std::ptrdiff_t row;  // -1: there is none
+      int pixel;
+    };
+    BROADLOOM_HD Place place_of(int r) const {
+      if (r >= count) return {-1, 0};
+      return {r / patches.count(), r % patches.count()};
+    }
+  };
+  BROADLOOM_HD static PatchPanel patch_panel_of(const WeightsJob& job, const Rows& rows) {
+    const DeviceLayer& layer = rows.body.hidden[job.layer];
+    return {rows.inputs(job.layer),
+            rows.derivatives(job.layer),
+            TilePlaces::row(layer.row_in),
+            TilePlaces::row(layer.row_out()),
+            job.i,
+            job.o,
+            layer.in,
+            layer.out,
+            layer.patches,
+            rows.count * layer.patches.count()};
+  }
 
   BROADLOOM_HD static Panel panel_of(const WeightsJob& job, const Rows& rows) {
     const DeviceLayer& layer = rows.body.hidden[job.layer];

@@ -111,6 +111,8 @@ class DeviceSide {
     keep(cudaMemcpyAsync(place, source, bytes, cudaMemcpyDeviceToHost, stream_));
     arrivals_.push_back({target, place, bytes});
   }
+  // The stream of all work, for simulators.
+  void* stream() { return stream_; }
   // Waits for all that was started.
   void wait() {
     if (error_ == cudaSuccess) keep(cudaStreamSynchronize(stream_));

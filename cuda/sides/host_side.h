@@ -69,6 +69,8 @@ class HostSide {
       std::copy(copy.begin(), copy.end(), target);
     });
   }
+  // The stream of all work, for simulators. The host has none: work is done at once.
+  static void* stream() { return nullptr; }
   void wait() {
     arrive(arrivals_.size());
     under_way_ = 0;

@@ -4,6 +4,7 @@
 
 #include "broadloom/math/element_functions.h"
 #include "cuda/sides/kernel.h"
+#include "cuda/tile/convolution_back.h"
 #include "cuda/tile/forward.h"
 #include "cuda/tile/network.h"
 
@@ -37,22 +38,14 @@ BROADLOOM_HD inline float chain_over(int out, const float* delta, int next_delta
   return sum;
 }
 
-// activation'(y) times sums, for four numbers.
-BROADLOOM_HD inline Four derivatives(Activation activation, const Four& y, const float (&sums)[4]) {
-  Four made;
-  with_known(activation, [&](auto known) {
-    constexpr Activation kKnown = decltype(known)::value;
-    for (int c = 0; c < 4; ++c)
-      made.values[c] = element::activate_backward(kKnown, y.values[c], sums[c]);
-  });
-  return made;
-}
-
-// From a layer's delta [rows, out] to that of the layer below with output y [rows, in].
+// From a layer's delta [rows, row_out] to that of the layer below with output y [rows, row_in].
 template <class Team>
 BROADLOOM_HD void backward_layer(const Team& team, const DeviceLayer& layer, Activation activation,
                                  const TileParams& params, const float* y, const float* delta,
                                  int rows, float* below) {
+  if (!layer.is_dense()) {
+    return backward_convolution(team, layer, activation, params, y, delta, rows, below);
+  }
   const int y_row = TilePlaces::row(layer.in), d_row = TilePlaces::row(layer.out);
   const bool turned = params.transposed != nullptr && (layer.in | layer.out) % 4 == 0 &&
                       holds_fours(params.transposed_at(layer.weight));

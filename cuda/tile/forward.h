@@ -60,11 +60,7 @@ BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& laye
 
 // Whether a layer's weights at `w` and its inputs are aligned in fours.
 BROADLOOM_HD inline bool reads_fours(const DeviceLayer& layer, const float* w) {
-  const Patches& patches = layer.patches;
-  return (patches.run | patches.next_run | patches.next_across | patches.next_down | layer.out) %
-                 4 ==
-             0 &&
-         holds_fours(w);
+  return layer.patches.are_in_fours() && layer.out % 4 == 0 && holds_fours(w);
 }
 
 // The same, four patches and four outputs at a time.
@@ -269,8 +265,8 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
     const Finish finish{activation, norm.is_there()};
     bool is_staged = false;
     if constexpr (kMayStage) {
-      is_staged = params.stage != nullptr && layer.patches.count() == 1 &&
-                  layer.row_in == layer.in && reads_fours(layer, params.at(layer.weight));
+      is_staged = params.stage != nullptr && layer.is_dense() &&
+                  reads_fours(layer, params.at(layer.weight));
       if (is_staged && rows <= 8) forward_staged<1>(block, layer, finish, params, x, linear, rows);
       if (is_staged && rows > 8) forward_staged<4>(block, layer, finish, params, x, linear, rows);
     }

@@ -1,5 +1,6 @@
 #include "cuda/tile/network.h"
 
+#include "broadloom/nn/policy_distribution.h"
 #include "cuda/tile/packed_weights.h"
 
 namespace broadloom::cuda {
@@ -48,18 +49,19 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
   return body;
 }
 
-// Accepts dense layers, optionally after one convolution, that end in an activation. All layers may
+// Accepts dense layers, optionally after convolutions, that end in an activation. All layers may
 // have a normalisation before it, or none: moments are placed by the first layer's (TilePlaces).
-bool is_known(const Chain& chain) {
-  int layers = 0, norms = 0;
+bool is_known(const Chain& chain, int most_convolutions) {
+  int layers = 0, convolutions = 0, norms = 0;
   bool is_open = false;  // the last layer still lacks its activation
   for (const Layer& layer : chain.layers()) {
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
-    const bool convolves =
-        layer.kind == LayerKind::kConvolution && layers == 0 && layer.convolution.padding == 0;
+    const bool convolves = layer.kind == LayerKind::kConvolution && layers == convolutions &&
+                           convolutions < most_convolutions && layer.convolution.padding == 0;
     const bool begins = (layer.kind == LayerKind::kLinear || convolves) && !is_open;
     if (!goes_on && !begins) return false;
     layers += begins ? 1 : 0;
+    convolutions += begins && convolves ? 1 : 0;
     norms += goes_on ? 1 : 0;
     is_open = !layer.is_activated;
   }
@@ -68,18 +70,23 @@ bool is_known(const Chain& chain) {
 
 DeviceNetwork network_of(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
+  const PolicyDistribution policy(shape);
   DeviceNetwork made{{},
                      {},
                      shape.observation_size,
                      shape.action_outputs,
                      static_cast<int>(network.parameter_count()),
                      shape.action_values ? 1 : shape.value_outputs,
-                     shape.action_kind == SpaceKind::kDiscrete,
                      shape.action_values,
                      static_cast<int>(network.log_std_offset()),
-                     shape.activation};
+                     shape.activation,
+                     policy.pairs(),
+                     policy.uses_pairs(),
+                     policy.is_squashed(),
+                     shape.has_log_std(),
+                     std_parameter<float>(shape)};
   if (!network.encoder().empty()) {
-    const int log_std = made.is_discrete ? 0 : shape.action_outputs;
+    const int log_std = made.has_log_std ? shape.box_size() : 0;
     const ParameterRange all{0, network.parameter_count() - static_cast<std::size_t>(log_std)};
     made.actor = body(network.encoder(), network.policy_head(), all);
     made.actor.value_head = dense(network.value_head());
@@ -99,9 +106,10 @@ DeviceNetwork network_of(const ActorCritic& network) {
 
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  return shape.critic_observation_size == 0 && network.parameter_count() <= kMostParameters &&
-         shape.value_outputs <= 2 && is_known(network.encoder()) && is_known(network.actor()) &&
-         is_known(network.critic());
+  const int convolutions = shape.precision == Precision::kTf32 ? 1 : kMostLayers;
+  return network.parameter_count() <= kMostParameters && shape.value_outputs <= 2 &&
+         is_known(network.encoder(), convolutions) && is_known(network.actor(), convolutions) &&
+         is_known(network.critic(), convolutions);
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {

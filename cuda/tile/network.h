@@ -5,6 +5,8 @@
 #include "broadloom/core/host_device.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/nn/distribution_formulas.h"
+#include "broadloom/nn/pair_formulas.h"
 
 namespace broadloom::cuda {
 
@@ -25,10 +27,14 @@ struct Patches {
     return pixel / across * next_down + pixel % across * next_across;
   }
   BROADLOOM_HD int at(int i) const { return i / run * next_run + i % run; }
+  // Whether all patches and runs begin at multiples of four.
+  BROADLOOM_HD bool are_in_fours() const {
+    return (run | next_run | next_across | next_down) % 4 == 0;
+  }
 };
 
 // W [in, out] and b [out] of a layer; a head's W is [out, in]. See LinearSlice. For a convolution,
-// in is the patch and out the filters.
+// in is the patch and out the filters. A convolution whose only patch is the whole image is dense.
 struct DeviceLayer {
   int in = 0, out = 0;
   int weight = 0, bias = 0;
@@ -38,6 +44,7 @@ struct DeviceLayer {
   int packed = 0, packed_back = 0;
 
   BROADLOOM_HD int row_out() const { return patches.count() * out; }
+  BROADLOOM_HD bool is_dense() const { return in == row_in; }
 };
 
 // Gain and bias [size] of a normalisation before the activation. Each of the `parts` parts of a
@@ -58,9 +65,7 @@ struct DeviceBody {
   DeviceLayer value_head = {};
   bool is_rounded = false;  // tensor cores compute its layers' products (packed_weights.h)
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
-  BROADLOOM_HD bool begins_with_image() const {
-    return layers > 0 && hidden[0].patches.count() > 1;
-  }
+  BROADLOOM_HD bool begins_with_image() const { return layers > 0 && !hidden[0].is_dense(); }
   BROADLOOM_HD bool is_of_image(int l) const { return l == 0 && begins_with_image(); }
   BROADLOOM_HD int row_in() const { return layers > 0 ? hidden[0].row_in : head.row_in; }
 };
@@ -69,12 +74,33 @@ struct DeviceNetwork {
   // Action values use only the first. A shared body is `actor` with both heads; `critic` is then
   // the same body with only the value head, for kernels that need only values.
   DeviceBody actor, critic;
-  int observation_size, outputs, parameters;
+  int observation_size;  // of the policy
+  int outputs, parameters;
   int values;  // value outputs of the critic
-  bool is_discrete, action_values;
-  int log_std;  // offset; Gaussian only
+  bool action_values;
+  int log_std;  // offset
   Activation activation;
+  // The numbers of a Box, and how they are distributed (PolicyDistribution). Deviations that are
+  // parameters act by `deviation`, and begin at log_std.
+  PairShape pairs;
+  bool uses_pairs, is_squashed, has_log_std;
+  StdParameter<float> deviation;
+  int kept = 1;  // arrays [outputs, rows] of numbers that a loss keeps from rows to their sums
 
+  // Number a of a Gaussian's action, from a row's outputs [outputs, stride].
+  BROADLOOM_HD GaussianDimension dimension(const float* params, const float* row_outputs,
+                                           int stride, int a) const {
+    return {row_outputs[a * stride], deviation.log_std(params[log_std + a])};
+  }
+  // Likewise with uses_pairs.
+  BROADLOOM_HD PairDimension pair(const float* params, const float* row_outputs, int stride,
+                                  int a) const {
+    const float second = has_log_std ? deviation.log_std(params[log_std + a])
+                                     : row_outputs[(pairs.count + a) * stride];
+    return {pairs, row_outputs[a * stride], second};
+  }
+  // Kept numbers of a row.
+  BROADLOOM_HD int kept_numbers() const { return kept * outputs; }
   BROADLOOM_HD bool is_rounded() const { return actor.is_rounded; }
   // Number of sides that learn separately.
   BROADLOOM_HD int sides() const { return action_values || actor.has_two_heads() ? 1 : 2; }
@@ -131,12 +157,12 @@ struct TilePlaces {
   }
 };
 
-// Whether the kernels support the network: at most kMostParameters, in fp32, bodies of at most
-// kMostLayers layers. All layers of a body are normalised or none. Only the first may be a
-// convolution, without padding.
+// Whether the kernels support the network: at most kMostParameters, and bodies of at most
+// kMostLayers layers. All layers of a body are normalised or none. A body may begin with
+// convolutions without padding; on tensor cores, with one.
 //
-// The bodies are separate and read the same observation, and the critic gives at most two values.
-// Or there is one such body, shared or for action values.
+// The bodies are separate, and the critic may read an observation of its own and gives at most two
+// values. Or there is one such body, shared or for action values.
 bool fits_kernels(const ActorCritic& network);
 // Only for networks that fit.
 DeviceNetwork device_network(const ActorCritic& network);

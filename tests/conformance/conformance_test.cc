@@ -294,6 +294,26 @@ TEST(ConformanceFaults, InMasksAreFound) {
                "valid_actions() of LostCell-v0 threw an exception");
 }
 
+// The numbers of another row, or none.
+TEST(ConformanceFaults, InOtherRowsAreFound) {
+  expect_found(broken([](VecEnv&, int, int end, const StepRows& rows) { rows.rewards[end] = 1; }),
+               "step() of CartPole-v1 wrote outside its rows; row k belongs to environment begin");
+  expect_found(broken([](VecEnv&, int begin, int end, const StepRows& rows) {
+                 rows.observations.floats()[4 * (end - begin)] = 1;
+               }),
+               "step() of CartPole-v1 wrote outside its rows");
+  const MakeEnvs lost = [](const VecEnvOptions& options) {
+    return std::make_unique<WrongStep>(
+        make("CartPole-v1", options), [](VecEnv& inner, int begin, int end, const StepRows& rows) {
+          std::vector<float> rewards(static_cast<std::size_t>(end - begin));
+          StepRows others = rows;
+          others.rewards = rewards.data();
+          ASSERT_TRUE(inner.step(begin, end, others).ok());
+        });
+  };
+  expect_found(lost, "a step of CartPole-v1 did not write the reward of environment 0");
+}
+
 TEST(ConformanceFaults, InFinalObservationsAreFound) {
   const auto with_finals = [](bool first_of_the_next) {
     return [=](const VecEnvOptions& options) {
@@ -434,6 +454,20 @@ TEST(ConformanceOfSimulators, FindsTheirFaults) {
     ASSERT_FALSE(thrown.empty()) << function;
     EXPECT_EQ(thrown[0].find(function + "() of CartPole-v1 threw an exception"), 0u) << thrown[0];
   }
+}
+
+// Such as those of a Python function of num_envs.
+TEST(ConformanceOfSimulators, MaySetTheirTimeLimitThemselves) {
+  const ConformanceReport report =
+      check_vec_env([](const VecEnvOptions& asked) -> Result<std::unique_ptr<VecEnv>> {
+        if (asked.max_episode_steps != 0) return invalid("this limit is ours");
+        return Result<std::unique_ptr<VecEnv>>(make("CartPole-v1", asked));
+      });
+  EXPECT_EQ(report.findings(), Problems());
+  EXPECT_EQ(report.checks.front().unchecked,
+            "a requested time limit, which they refuse: this limit is ours");
+  EXPECT_NE(check_of(report, "final observations of ended").left_out, "");
+  EXPECT_EQ(check_of(report, "episodes end").left_out, "");
 }
 
 // begin_anew() changes the seed.

@@ -128,7 +128,7 @@ Faults first_faults(const typename Env::Params& params, bool normalises, FiberOr
   DeviceCollector<HostSide> device(
       side, envs, std::make_unique<EnvStepperOf<Env, HostSide>>(side, envs),
       device_network(network),
-      {.shapes = {{kEnvs, kSteps}}, .normalizer = pointer_to(statistics_of_device)});
+      {.shapes = {{kEnvs, kSteps}}, .normalizers = pointer_to(statistics_of_device)});
   float* const device_weights = side.allocate<float>(weights.size());
   side.copy_in(device_weights, weights.data(), weights.size());
   ThreadPool pool(2);
@@ -137,7 +137,7 @@ Faults first_faults(const typename Env::Params& params, bool normalises, FiberOr
   RolloutBlock block(block_sizes(envs, kSteps, kEnvs));
   for (std::int64_t first = 0; first < 10 * kSteps; first += kSteps) {
     const Status of_host = collector.collect(weights.data(), first, block);
-    device.collect(PolicyActing{}, device_weights, first);
+    EXPECT_TRUE(device.collect(PolicyActing{}, device_weights, first).ok());
     device.bring_sums();
     side.wait();
     const Status of_device = device.take_sums(first);

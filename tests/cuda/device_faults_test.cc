@@ -140,9 +140,10 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8,8,8,8,8,8,8,8,8"}},
             "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
-           {"TicTacToe-v0", {}, "which has action masks"},
-           {"Catch-v0", {{"env.frame_stack", "2"}}, "env_id = Catch-v0, whose frames are stacked"},
-           {"Windy-v0", {}, "env_id = Windy-v0, whose critic has observations of its own"},
+           {"Pendulum-v1", {{"std_form", "sde"}}, "std_form = sde"},
+           {"LargeCatch-v0",
+            {{"encoder", "nature"}, {"precision", "tf32"}},
+            "precision = tf32 with encoder = nature"},
        }) {
     const std::string message = refusal(refused.env_id, refused.options);
     EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
@@ -163,6 +164,25 @@ TEST_F(DeviceFaults, RefusesMoreParametersThanItCounts) {
       "device = cpu");
 }
 
+TEST_F(DeviceFaults, RefusesMoreNumbersOfAMinibatchThanItCounts) {
+  const auto refused = [](const char* minibatches) {
+    const Config config = config_of("CartPole-v1", {{"num_envs", "4096"},
+                                                    {"num_steps", "16"},
+                                                    {"num_minibatches", minibatches},
+                                                    {"total_timesteps", "65536"}});
+    const std::unique_ptr<VecEnv> envs = make_one_env(config).take();
+    NetworkShape shape = network_shape(config, envs->spec());
+    shape.encoder = Encoder::kNature;
+    shape.image = {210, 160, 12};
+    shape.observation_size = shape.image.size();
+    ThreadPool pool(1);
+    const ActorCritic network(shape);
+    return check_device({config, network, *envs, pool}).message();
+  };
+  EXPECT_NE(refused("1").find("got minibatches of 65536 samples"), std::string::npos);
+  EXPECT_EQ(refused("64"), "");
+}
+
 // The memory planned in advance equals the allocated memory to the byte.
 TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
   if (device_is_real()) GTEST_SKIP() << "its memory is what it is";
@@ -172,6 +192,8 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
            {"Pendulum-v1", {{"algorithm", "ppo_rnd"}, {"rnd_outputs", "300"}}},
            {"Pendulum-v1",
             {{"strata.a.mass", "1..2"}, {"disturb.action_delay", "3"}, {"norm_obs", "true"}}},
+           {"Pendulum-v1",
+            {{"norm_value", "running"}, {"lr_schedule", "adaptive"}, {"kl_estimate", "analytic"}}},
            {"MinAtar/Asterix-v1", {{"algorithm", "pqn"}, {"max_episode_steps", "11"}}},
            {"MinAtar/Asterix-v1", {{"algorithm", "pqn"}, {"env.frame_stack", "3"}}}}) {
     emulation = {};
@@ -205,6 +227,9 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "32"}, {"num_steps", "2"}}},
            {"Pendulum-v1", {{"norm_obs", "true"}, {"num_steps", "1"}, {"hidden_sizes", "2"}}},
            {"Pendulum-v1", {{"norm_reward", "true"}, {"hashes", "true"}}},
+           {"Pendulum-v1", {{"norm_value", "running"}, {"hidden_sizes", "2"}}},
+           {"Pendulum-v1", {{"norm_value", "popart"}, {"hashes", "true"}}},
+           {"CartPole-v1", {{"shuffle", "block"}, {"hidden_sizes", "2"}}},
            {"Pendulum-v1", {{"norm_reward", "true"}, {"norm_obs", "true"}}}}) {
     SCOPED_TRACE(env_id + (options.empty() ? "" : ", " + options.back().first));
     const Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "32"}};
@@ -223,7 +248,7 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
                         static_cast<double>(sets * 2 * samples * sizeof(std::int32_t));
     const double planned = static_cast<double>(plan_memory(config, 2).take().passing);
     EXPECT_LT(held, planned);
-    EXPECT_GT(held, 0.65 * planned);
+    EXPECT_GT(held, 0.55 * planned);
   }
   Config narrow = config_of(
       "CartPole-v1", {{"memory_limit", "1"}, {"num_steps", "4000"}, {"total_timesteps", "60000"}});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -38,6 +39,54 @@ class Throwing final : public Simulator {
 
  private:
   int steps_ = 0;
+};
+
+// Leaves environment 5 no valid action once it has made 20 steps.
+class Stuck final : public Simulator, public ActionMasks {
+ public:
+  Stuck(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {}) {
+    mask_actions();
+  }
+  Status step(int begin, int end, const StepRows& rows) override {
+    if (begin <= kEnv && kEnv < end) ++steps_;
+    return inner().step(begin, end, rows);
+  }
+  void valid_actions(int begin, int end, std::uint8_t* flags) const override {
+    std::fill_n(flags, 2 * (end - begin), std::uint8_t{1});
+    if (begin <= kEnv && kEnv < end && steps_ >= 20) {
+      std::fill_n(flags + 2 * (kEnv - begin), 2, std::uint8_t{0});
+    }
+  }
+
+ private:
+  static constexpr int kEnv = 5;
+  int steps_ = 0;
+};
+
+// Shows the critic a number that is not finite, at a step of one environment.
+class BadForCritic final : public Simulator {
+ public:
+  static constexpr int kEnv = 3, kStep = 20;
+  BadForCritic(std::unique_ptr<VecEnv> inner, const std::string& id, bool is_last)
+      : Simulator(std::move(inner), id, {}), is_last_(is_last) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(inner().step(begin, end, rows));
+    const bool is_there = begin <= kEnv && kEnv < end;
+    if (!is_there || steps_++ != kStep) return {};
+    const ObservationRows shown =
+        is_last_ ? rows.final_critic_observations : rows.critic_observations;
+    const std::size_t place = static_cast<std::size_t>(kEnv - begin);
+    shown.floats()[place * static_cast<std::size_t>(spec().critic_observation.size) + 1] =
+        std::numeric_limits<float>::infinity();
+    if (is_last_) rows.truncated[place] = 1;
+    if (is_last_) rows.terminated[place] = 0;
+    return {};
+  }
+
+ private:
+  bool is_last_;
+  int steps_ = 0;  // of that environment
 };
 
 class HostSteps : public DeviceTrainer {
@@ -88,13 +137,69 @@ TEST_F(HostSteps, TrainTasksOfTheLibraryWithoutKernels) {
   expect_the_same("Catch-v0", combine(kShort, {{"hidden_sizes", "8"}}), 2);
 }
 
+// Blocks store each frame once, or whole stacks if they have one step.
+TEST_F(HostSteps, TrainOnStacksOfImages) {
+  ASSERT_TRUE(register_observation_envs());
+  const Options stacks = combine(kShort, {{"hidden_sizes", "8"}, {"env.frame_stack", "3"}});
+  expect_the_same("Catch-v0", stacks);
+  expect_the_same("Catch-v0", combine(stacks, {{"num_steps", "1"}, {"max_episode_steps", "3"}}), 4);
+  const Options zeros{{"env.frame_stack", "4"}, {"env.frame_padding", "zero"}};
+  expect_the_same("Catch-v0", combine(combine(kPqn, zeros), {{"encoder", "mlp"}}), 2);
+  expect_same_after_resume("Catch-v0", stacks);
+}
+
+// Three convolutions: of both bodies, of a shared one, and of action values with normalised layers.
+TEST_F(HostSteps, TrainNaturesConvolutions) {
+  RELEASE_ONLY("DeviceTile runs the same code on whole tiles");
+  ASSERT_TRUE(register_observation_envs());
+  const Options nature{{"encoder", "nature"},    {"hidden_sizes", "16"},
+                       {"num_envs", "3"},        {"num_steps", "3"},
+                       {"update_epochs", "1"},   {"num_minibatches", "1"},
+                       {"env.frame_stack", "4"}, {"max_episode_steps", "2"}};
+  emulate_as(FiberOrder::kShuffled);
+  expect_the_same("LargeCatch-v0", combine(nature, {{"shared_encoder", "true"}}), 1);
+  expect_the_same("LargeCatch-v0", nature, 2);
+  expect_the_same("LargeCatch-v0", combine(nature, {{"algorithm", "pqn"}}), 1);
+}
+
+// With a normaliser of their own, layer by layer, and with numbers that are hidden from policies.
+TEST_F(HostSteps, TrainCriticsWithObservationsOfTheirOwn) {
+  ASSERT_TRUE(register_observation_envs());
+  const Options windy = combine(kNormalised, {{"max_episode_steps", "5"}});
+  for (const FiberOrder each : kOrders) {
+    emulate_as(each);
+    expect_the_same("Windy-v0", windy);
+  }
+  expect_the_same("Windy-v0", combine(windy, {{"hidden_sizes", "150,140"}, {"norm_obs", "false"}}),
+                  2);
+  const Options hidden{{"env.hide_obs", "1,3"}, {"env.hide_from", "policy"}};
+  expect_the_same("CartPole-v1", combine(kNormalised, hidden), 2);
+  expect_the_same("CartPole-v1", combine(combine(kShort, hidden), {{"env.frame_stack", "3"}}), 2);
+  expect_same_after_resume("Windy-v0", windy);
+}
+
+// One choice and several, with options that are invalid.
+TEST_F(HostSteps, TrainChoicesWithMasks) {
+  for (const char* env_id : {"TicTacToe-v0", "Dials-v0"}) {
+    SCOPED_TRACE(env_id);
+    for (const FiberOrder each : kOrders) {
+      emulate_as(each);
+      expect_the_same(env_id, {{"ent_coef", "0.02"}});
+    }
+    expect_the_same(env_id, {{"shared_encoder", "true"}, {"hidden_sizes", "150,140"}}, 2);
+    expect_same_after_resume(env_id, {});
+  }
+}
+
 TEST_F(HostSteps, TrainByIntrinsicRewards) {
   RELEASE_ONLY("the same kernels as of device_rnd_test.cc");
-  expect_the_same("HostPlain-v0",
-                  combine(kNormalised, {{"algorithm", "ppo_rnd"},
-                                        {"rnd_hidden_sizes", "8"},
-                                        {"num_iterations_obs_norm_init", "0"}}),
-                  2);
+  ASSERT_TRUE(register_observation_envs());
+  const Options rnd{
+      {"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8"}, {"num_iterations_obs_norm_init", "0"}};
+  for (const char* env_id : {"HostPlain-v0", "Windy-v0", "TicTacToe-v0", "Dials-v0"}) {
+    SCOPED_TRACE(env_id);
+    expect_the_same(env_id, combine(kNormalised, rnd), 2);
+  }
 }
 
 // A step's observations may take more pinned memory than the block that the CPU reads.
@@ -111,7 +216,7 @@ TEST_F(HostSteps, PlanWhatPassesInAStep) {
     for (int i = 0; i < 3; ++i) iterate(*trainer);
     const double planned = static_cast<double>(plan_memory(config, 2).take().passing);
     EXPECT_LT(1.25 * static_cast<double>(most), planned);
-    EXPECT_GT(1.25 * static_cast<double>(most), 0.3 * planned);  // states are planned, too
+    EXPECT_GT(1.25 * static_cast<double>(most), 0.2 * planned);  // more is planned, such as states
   }
 }
 
@@ -161,6 +266,25 @@ TEST_F(HostSteps, FailWithTheSimulatorsError) {
                       "step() of HostThrows-v0 threw an exception");
 }
 
+TEST_F(HostSteps, FailWithoutAValidAction) {
+  register_simulator(
+      "HostStuck-v0",
+      [](auto inner) { return std::make_unique<Stuck>(std::move(inner), "HostStuck-v0"); }, true);
+  expect_same_failure("HostStuck-v0", kShort, ErrorKind::kNumeric,
+                      "environment 5 has no valid action at its step 20");
+  register_simulator(
+      "HostThrowingMask-v0",
+      [](auto inner) {
+        return std::make_unique<ThrowingElsewhere>(std::move(inner), "HostThrowingMask-v0",
+                                                   "valid_actions", 30, false);
+      },
+      true);
+  EXPECT_NE(failures("HostThrowingMask-v0", kShort)
+                .second.message()
+                .find("valid_actions() of HostThrowingMask-v0 threw an exception"),
+            std::string::npos);
+}
+
 // A block begins with what the environments show then: a failed one leaves no trace.
 TEST_F(HostSteps, GoOnWithNewEpisodesAfterAFailedBlock) {
   register_simulator("HostUnsaved-v0", [](auto inner) {
@@ -199,6 +323,21 @@ TEST_F(HostSteps, FailAtTheFirstNumberThatIsNotFinite) {
       return std::make_unique<NotFinite>(std::move(inner), id, one.places, false);
     });
     expect_same_failure(id, kNormalised, ErrorKind::kNumeric, one.words);
+  }
+}
+
+TEST_F(HostSteps, FailWhereTheCriticSeesANumberThatIsNotFinite) {
+  ASSERT_TRUE(register_observation_envs());
+  for (const bool is_last : {false, true}) {
+    EnvSpec spec = env_spec("Windy-v0", {}).take();
+    spec.id = is_last ? "WindyLast-v0" : "WindyNow-v0";
+    ASSERT_TRUE(register_environment(simulator_entry(spec, [=](const VecEnvOptions& options) {
+                  return Result<std::unique_ptr<VecEnv>>(std::make_unique<BadForCritic>(
+                      make_vec_env("Windy-v0", {}, options).take(), spec.id, is_last));
+                })).ok());
+    expect_same_failure(
+        spec.id, kNormalised, ErrorKind::kNumeric,
+        is_last ? "last observation of environment 3 is not finite at its step " : "critic");
   }
 }
 

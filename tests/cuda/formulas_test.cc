@@ -18,6 +18,7 @@
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/distribution_formulas.h"
 #include "broadloom/nn/distributions.h"
+#include "broadloom/nn/pair_formulas.h"
 
 namespace broadloom {
 namespace {
@@ -146,8 +147,56 @@ TEST(DistributionFormulas, MatchVectorsForGaussianRows) {
     expect_same(got_actions.numbers, actions.numbers);
     expect_same(got_log_probs, log_probs);
     expect_same(got_d.numbers, d_means.numbers);
-    expect_same({gaussian_row_entropy(log_std.data(), count)},
-                {gaussian_entropy(log_std.data(), count)});
+    float entropy = 0.0f;
+    for (const float each : log_std) entropy = GaussianDimension{0.0f, each}.add_entropy(entropy);
+    expect_same({entropy}, {gaussian_entropy(log_std.data(), count)});
+  }
+}
+
+TEST(DistributionFormulas, MatchVectorsForPairs) {
+  constexpr int kCount = 3;
+  const std::size_t all = std::size_t{kCount} * kTileRows;
+  for (const PairShape& shape :
+       {PairShape{PairKind::kGaussian, kCount, -1.0, 0.5},
+        {PairKind::kSquashed, kCount, -1.0, 0.5},
+        {PairKind::kBeta, kCount, -portable::kInfinity, portable::kInfinity}}) {
+    std::vector<float> first = normals(all, 2.0, 1), second = normals(all, 1.0, 2);
+    const std::vector<float> old_first = normals(all, 2.0, 3), old_second = normals(all, 1.0, 4);
+    const std::vector<float> actions = normals(all, 3.0, 5);
+    first[7] = std::numeric_limits<float>::quiet_NaN();
+    second[70] = 90.0f;
+    std::vector<float> log_probs(kTileRows), entropies(kTileRows), terms(4 * all);
+    std::vector<double> kl(kTileRows);
+    pair_log_probs(shape, first.data(), second.data(), actions.data(), kTileRows, log_probs.data());
+    pair_terms(shape, first.data(), second.data(), actions.data(), kTileRows, terms.data(),
+               entropies.data());
+    pair_kl(shape, old_first.data(), old_second.data(), first.data(), second.data(), kTileRows,
+            kl.data());
+    std::vector<float> got_log_probs, got_entropies, got_terms(4 * all);
+    for (std::size_t r = 0; r < kTileRows; ++r) {
+      double log_prob = 0.0, entropy = 0.0, got_kl = 0.0;
+      for (std::size_t i = r; i < all; i += kTileRows) {
+        const PairDimension one{shape, first[i], second[i]};
+        log_prob += one.log_prob(actions[i]);
+        got_kl += PairDimension{shape, old_first[i], old_second[i]}.kl(one);
+        const PairSlopes slopes = one.slopes(actions[i]);
+        entropy += slopes.entropy;
+        std::size_t place = i;
+        for (const double slope : {slopes.score_first, slopes.score_second, slopes.entropy_first,
+                                   slopes.entropy_second}) {
+          got_terms[place] = static_cast<float>(slope);
+          place += all;
+        }
+      }
+      got_log_probs.push_back(static_cast<float>(log_prob));
+      got_entropies.push_back(static_cast<float>(entropy));
+      if (has_common_bits(active_isa()) && !std::isnan(kl[r])) {
+        EXPECT_EQ(got_kl, kl[r]) << r;
+      }
+    }
+    expect_same(got_log_probs, log_probs);
+    expect_same(got_entropies, entropies);
+    expect_same(got_terms, terms);
   }
 }
 

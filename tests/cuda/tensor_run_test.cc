@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/cuda/device_trainers.h"
+#include "tests/env/observation_envs.h"
 
 namespace broadloom::cuda {
 namespace {
@@ -28,12 +29,14 @@ struct Task {
   const char* instruments;  // instruments for its loss
 };
 const std::vector<Task>& tasks() {
+  EXPECT_TRUE(register_observation_envs());
   static const std::vector<Task> all{
       {"CartPole-v1", {}, "gradient,plasticity,policy"},
       {"Pendulum-v1", {{"shared_encoder", "true"}, {"norm_obs", "true"}}, "gradient,coverage"},
       {"CartPole-v1",
        {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8"}, {"rnd_outputs", "4"}},
        "plasticity,policy"},
+      {"Windy-v0", {{"norm_obs", "true"}}, "plasticity,policy"},  // a critic with rows of its own
       {"MinAtar/Breakout-v1", kTinyMinatar, "plasticity,coverage"}};
   return all;
 }

@@ -125,7 +125,7 @@ Learnt learn(NetworkShape shape, Precision precision, const Case& test_case,
       side, network, Both::loss(test_case), Both::settings(test_case), Both::norm(test_case),
       {MinibatchCut{test_case.num_envs * test_case.num_steps, test_case.minibatches}});
   update.set_params(begun.data());
-  device.collect(Both::acting(network), update.params(), 0);
+  EXPECT_TRUE(device.collect(Both::acting(network), update.params(), 0).ok());
   device.compute_advantages(test_case.settings.gamma, test_case.settings.gae_lambda,
                             test_case.settings.truncation_mode);
   FirstGradient<typename Both::Loss::Sums> first;

@@ -1,4 +1,4 @@
-// Networks with a convolution on an emulated block of threads, compared with ActorCritic: outputs
+// Networks with convolutions on an emulated block of threads, compared with ActorCritic: outputs
 // and gradients equal to the bit, in any order of threads.
 #include <gtest/gtest.h>
 
@@ -25,6 +25,7 @@ constexpr auto kUse = TilePlaces::kForwardAndBack;
 struct TilesKernel {
   DeviceNetwork network;
   const float* params;
+  float* transposed;    // [P], or null: the kernels read weights as they are
   float* x;             // [rows, observation_size]
   const float* deltas;  // [outputs, rows]
   int rows;
@@ -36,7 +37,11 @@ struct TilesKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const DeviceBody& body = network.actor;
     const TilePlaces places(body, kTileRows, kUse), all(body, whole(rows), kUse);
-    const TileParams read{params};
+    const TileParams read{params, 0, transposed};
+    for (int l = 1; l < body.layers && transposed != nullptr; ++l) {
+      const DeviceLayer& layer = body.hidden[l];
+      transpose(block, params + layer.weight, layer.in, layer.out, transposed + layer.weight);
+    }
     float* const own = work + places.outputs;
     for (int first = 0; first < rows; first += kTileRows) {
       const int left = rows - first, count = left < kTileRows ? left : kTileRows;
@@ -66,6 +71,8 @@ struct Case {
   Normalisation normalisation = Normalisation::kNone;
   Activation activation = Activation::kRelu;
   int rows = 70;  // more than a tile
+  Encoder encoder = Encoder::kMinatar;
+  bool transposes = false;
 };
 
 // Compares outputs and gradients for changed parameters, so gains and biases do not have their
@@ -78,7 +85,7 @@ void expect_the_same(const Case& test_case, FiberOrder order) {
   shape.action_outputs = kOutputs;
   shape.hidden_sizes = test_case.hidden_sizes;
   shape.activation = test_case.activation;
-  shape.encoder = Encoder::kMinatar;
+  shape.encoder = test_case.encoder;
   shape.normalisation = test_case.normalisation;
   shape.image = test_case.image;
   shape.action_values = true;
@@ -100,10 +107,11 @@ void expect_the_same(const Case& test_case, FiberOrder order) {
   const auto floats_of = [&](int count) { return GradientWork<PqnSums>::floats_for(known, count); };
   const int whole = TilesKernel::whole(test_case.rows);
   std::vector<float> room(floats_of(kTileRows)), arrays(floats_of(whole));
-  std::vector<float> outputs(kOutputs * rows), grads(params.size());
-  emulate(TilesKernel{known, params.data(), x.data(), deltas.data(), test_case.rows, room.data(),
-                      outputs.data(), arrays.data()},
-          {1, 128, 0}, order);
+  std::vector<float> outputs(kOutputs * rows), grads(params.size()), turned(params.size());
+  emulate(
+      TilesKernel{known, params.data(), test_case.transposes ? turned.data() : nullptr, x.data(),
+                  deltas.data(), test_case.rows, room.data(), outputs.data(), arrays.data()},
+      {1, 128, 0}, order);
   const std::vector<WeightsJob> jobs = weights_jobs(known);
   std::vector<PqnSums> tile_sums(static_cast<std::size_t>(whole / kTileRows)), sums(1);
   const GradientWork<PqnSums> work{known,
@@ -185,17 +193,43 @@ TEST(DeviceTile, NormalisesConvolutions) {
                   FiberOrder::kShuffled);
 }
 
-// Convolutions with padding, and more than one.
+// The last pixels of lines that no patch covers, several channels, and a last convolution of one
+// pixel that leaves pixels out.
+TEST(DeviceTile, ChainsConvolutionsToTheHostsBits) {
+  for (const bool transposes : {false, true}) {
+    for (const RowShape image : {RowShape{36, 36, 1}, RowShape{38, 47, 4}, RowShape{45, 37, 2}}) {
+      for (const Normalisation each : {Normalisation::kNone, Normalisation::kChannels}) {
+        expect_the_same({.image = image,
+                         .hidden_sizes = {12},
+                         .normalisation = each,
+                         .rows = 3,
+                         .encoder = Encoder::kNature,
+                         .transposes = transposes},
+                        FiberOrder::kShuffled);
+      }
+    }
+  }
+  expect_the_same({.image = {52, 44, 4},
+                   .hidden_sizes = {},
+                   .activation = Activation::kTanh,
+                   .rows = 2,
+                   .encoder = Encoder::kNature,
+                   .transposes = true},
+                  FiberOrder::kReversed);
+}
+
 TEST(DeviceTile, AcceptsOtherEncoders) {
   NetworkShape shape;
   shape.action_outputs = 3;
   shape.image = {84, 84, 4};
   shape.observation_size = shape.image.size();
   shape.hidden_sizes = {8};
-  for (const Encoder encoder : {Encoder::kNature, Encoder::kImpala}) {
-    shape.encoder = encoder;
-    EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
-  }
+  shape.encoder = Encoder::kImpala;  // with padding
+  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
+  shape.encoder = Encoder::kNature;
+  EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+  shape.precision = Precision::kTf32;
+  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
 }
 
 // Runs rows through the first body with one block, with weights read directly or through a stage.

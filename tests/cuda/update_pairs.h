@@ -236,7 +236,7 @@ void expect_the_same(const Case& test_case, FiberOrder order) {
     ASSERT_TRUE(collector.collect(learner.params.data(), first, block).ok());
     collector.bootstrap_values(learner.params.data(), block);
     host->compute_targets(block, 0, test_case.num_envs);
-    device.collect(Both::acting(network), update.params(), first);
+    ASSERT_TRUE(device.collect(Both::acting(network), update.params(), first).ok());
     device.compute_advantages(test_case.settings.gamma, test_case.settings.gae_lambda,
                               test_case.settings.truncation_mode);
     expect_same_block(block, device.block());

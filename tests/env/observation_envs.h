@@ -16,9 +16,10 @@
 
 namespace broadloom {
 
-// A ball falls down a small picture. A bat at the lower edge must catch it. The first missed ball
-// ends the episode.
-struct Catch {
+// A ball falls down a picture. A bat at the lower edge must catch it. The first missed ball ends
+// the episode. kSide: pixels of a side of ball and bat.
+template <int kSide>
+struct CatchOf {
   static constexpr int kRows = 6, kCols = 5;
 
   struct Params {
@@ -34,8 +35,8 @@ struct Catch {
   static Result<Params> make_params(const Options& options) { return options; }
   static EnvSpec spec(const Params&) {
     EnvSpec spec;
-    spec.id = "Catch-v0";
-    spec.observation = Space::bytes({kRows, kCols, 1});
+    spec.id = kSide > 1 ? "LargeCatch-v0" : "Catch-v0";
+    spec.observation = Space::bytes({kSide * kRows, kSide * kCols, 1});
     spec.action = Space::discrete(3);
     spec.max_episode_steps = 30;
     spec.summary = "Catch falling balls, seen as pixels.";
@@ -53,11 +54,20 @@ struct Catch {
     return {caught ? 1.0 : 0.0, static_cast<std::uint8_t>(!caught)};
   }
   static void observe(const Params&, const State& state, std::uint8_t* out) {
-    std::fill_n(out, kRows * kCols, std::uint8_t{0});
-    out[(kRows - 1) * kCols + state.bat] = 100;
-    out[state.row * kCols + state.col] = 255;
+    std::fill_n(out, kSide * kRows * kSide * kCols, std::uint8_t{0});
+    draw(kRows - 1, state.bat, 100, out);
+    draw(state.row, state.col, 255, out);
+  }
+
+ private:
+  static void draw(int row, int col, std::uint8_t shade, std::uint8_t* out) {
+    for (int y = 0; y < kSide; ++y) {
+      std::fill_n(out + ((kSide * row + y) * kCols + col) * kSide, kSide, shade);
+    }
   }
 };
+using Catch = CatchOf<1>;
+using LargeCatch = CatchOf<8>;  // of a size for encoder = nature
 
 // A cart pushed by wind. The policy observes the cart's position; the critic also observes the
 // wind. The goal is position 0. Positions too far away end the episode.
@@ -106,9 +116,10 @@ struct Windy {
   }
 };
 
-// Registers both environments, once per process.
+// Registers these environments, once per process.
 inline bool register_observation_envs() {
   static const bool done = register_environment(make_entry<Catch>()).ok() &&
+                           register_environment(make_entry<LargeCatch>()).ok() &&
                            register_environment(make_entry<Windy>()).ok();
   return done;
 }

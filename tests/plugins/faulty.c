@@ -1,5 +1,6 @@
 // A faulty plug-in with a task for each fault. FAULTY_ABI: the interface version in its table.
 // FAULTY_NO_SYMBOL: it exports its table under another name. FAULTY_TWICE: two tasks have one id.
+// FAULTY_ID: a task's id has a space.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
                 char* error) {
   (void)simulator;
   steps += 1;
-  for (int32_t k = 0; k < end - begin; ++k)
+  for (int32_t k = 0; !is("NoReward-v0") && k < end - begin; ++k)
     step->rewards[k] = is("NotFinite-v0") && steps > 20 ? NAN : 0.0f;
   for (int32_t k = 0; is("Choices-v0") && k < end - begin; ++k) {
     const float* action = step->actions + 2 * k;
@@ -59,6 +60,7 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
     const int is_valid = step->choices[k] != (begin + k + steps) % 3;
     step->rewards[k] = is_valid ? 1.0f : NAN;
   }
+  for (int32_t k = 0; is("Beyond-v0") && k < end - begin; ++k) step->rewards[begin + k] = 1.0f;
   if (steps < 3) return BROADLOOM_OK;
   if (is("Crashes-v0")) *nowhere = 1;
   if (is("Aborts-v0")) abort();
@@ -67,6 +69,8 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
   if (is("Exits-v0")) exit(0);
   if (is("Reasons-v0")) step->terminated[0] = step->reasons[0] = 1;
   if (is("Truncates-v0")) step->truncated[0] = 1;
+  if (is("BothEnds-v0")) step->terminated[0] = step->truncated[0] = 1;
+  if (is("CutsEarly-v0")) step->truncated[0] = 1;
   if (is("Silent-v0")) return BROADLOOM_FAILED;
   if (!is("StepFails-v0")) return BROADLOOM_OK;
   snprintf(error, BROADLOOM_ERROR_SIZE, "the belt of cart %d is torn", begin);
@@ -80,9 +84,17 @@ static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
     const float row[] = {9.0f, 0.0f, 0.0f, (float)(begin + k), 0.0f, 1.0f, 0.0f, -0.5f};
     memcpy((float*)rows + 8 * k, row, sizeof(row));
   }
-  if (is("Groups-v0")) return;
+  if (is("Groups-v0") || is("Blind-v0") || is("NoIndex-v0")) return;
   memset(rows, 0, (size_t)(end - begin) * sizeof(float));
   if (is("NoCell-v0") && steps > 20) ((float*)rows)[0] = 9.0f;
+  if (is("NeverCell-v0")) ((float*)rows)[0] = 9.0f;
+  if (is("Afar-v0")) memset((float*)rows + begin, 0, (size_t)(end - begin) * sizeof(float));
+  if (is("Longer-v0")) ((float*)rows)[end - begin] = 1.0f;
+}
+
+// Leaves the critic's rows as they are.
+static void observe_critic(void* simulator, int32_t begin, int32_t end, void* rows) {
+  (void)simulator, (void)begin, (void)end, (void)rows;
 }
 
 // Environment i excludes one choice, another one in every step.
@@ -94,7 +106,8 @@ static void valid_actions(void* simulator, int32_t begin, int32_t end, uint8_t* 
 static struct broadloom_plugin plugin;
 
 static int get_state(void* simulator, int32_t env, void* bytes, char* error) {
-  (void)simulator, (void)env, (void)bytes, (void)error;
+  (void)simulator, (void)env, (void)error;
+  if (is("LongState-v0")) ((char*)bytes)[8] = 1;
   return BROADLOOM_OK;
 }
 
@@ -108,9 +121,19 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
                     struct broadloom_spec* spec, char* error) {
   spec->observation = (struct broadloom_space){.rank = 1, .shape = {1}};
   spec->action = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {2}};
-  if (strcmp(task->id, "NoCell-v0") == 0)
+  if (strcmp(task->id, "NoCell-v0") == 0 || strcmp(task->id, "NeverCell-v0") == 0 ||
+      strcmp(task->id, "NoIndex-v0") == 0)
     spec->observation =
         (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {1}};
+  const struct broadloom_space one = spec->observation;
+  if (strcmp(task->id, "BlindCritic-v0") == 0) spec->critic_observation = one;
+  if (strcmp(task->id, "CriticRank-v0") == 0)
+    spec->critic_observation = (struct broadloom_space){.shape = {3}};
+  if (strcmp(task->id, "CutsEarly-v0") == 0)
+    spec->flags = BROADLOOM_RESETS_ITSELF, spec->max_episode_steps = 9;
+  if (strcmp(task->id, "Frames-v0") == 0) spec->observation.frames = -4;
+  if (strcmp(task->id, "Padding-v0") == 0) spec->observation.frame_padding = 7;
+  if (strcmp(task->id, "Leading-v0") == 0) spec->action.leading_choices = 1;
   if (strcmp(task->id, "NoBounds-v0") == 0) spec->action.kind = BROADLOOM_BOX;
   static const float kWhole[] = {2.0f, 0.0f}, kHalf[] = {2.0f, 0.5f};
   const int is_half = strcmp(task->id, "HalfChoice-v0") == 0;
@@ -146,6 +169,12 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
     spec->observation = (struct broadloom_space){.groups = kBad, .num_groups = 2};
   if (strcmp(task->id, "BadCount-v0") == 0)
     spec->observation = (struct broadloom_space){.groups = kBad, .num_groups = 65};
+  if (strcmp(task->id, "BothSpaces-v0") == 0)
+    spec->observation.groups = kGroups, spec->observation.num_groups = 3;
+  if (strcmp(task->id, "NullGroups-v0") == 0)
+    spec->observation = (struct broadloom_space){.num_groups = 3};
+  if (strcmp(task->id, "CriticGroups-v0") == 0)
+    spec->critic_observation = (struct broadloom_space){.groups = kGroups, .num_groups = 3};
   if (strcmp(task->id, "BadAction-v0") == 0)
     spec->action = (struct broadloom_space){.groups = kGroups, .num_groups = 3};
   if (strcmp(task->id, "Masked-v0") == 0) {
@@ -159,10 +188,15 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   }
   if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
   plugin.get_state = strcmp(task->id, "NoState-v0") == 0 ? NULL : get_state;
-  const int is_restored =
-      strcmp(task->id, "Refuses-v0") == 0 || strcmp(task->id, "Forgets-v0") == 0;
+  const int is_restored = strcmp(task->id, "Refuses-v0") == 0 ||
+                          strcmp(task->id, "Forgets-v0") == 0 ||
+                          strcmp(task->id, "LongState-v0") == 0;
   if (plugin.get_state == NULL || is_restored) spec->state_size = 8;
   if (strcmp(task->id, "Flags-v0") == 0) spec->flags = 1u << 20;
+  if (strcmp(task->id, "HalfDevice-v0") == 0)
+    spec->flags = BROADLOOM_STEPS_ON_DEVICE | BROADLOOM_WHOLE_BATCH;
+  if (strcmp(task->id, "NoDevice-v0") == 0)
+    spec->flags = BROADLOOM_STEPS_ON_DEVICE | BROADLOOM_WHOLE_BATCH | BROADLOOM_RESETS_ITSELF;
   if (strcmp(task->id, "NoReasons-v0") == 0) spec->num_end_reasons = 1;
   if (strcmp(task->id, "NoMeasures-v0") == 0) spec->num_measures = 2;
   if (strcmp(task->id, "Threshold-v0") == 0)
@@ -170,6 +204,9 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   if (strcmp(task->id, "Scores-v0") == 0)
     spec->has_score_range = 1, spec->random_score = spec->reference_score = 5.0;
   static const char* const kReasons[] = {"fell", "f\xe9ll"};
+  // The list ends where memory does.
+  if (strcmp(task->id, "ManyReasons-v0") == 0)
+    spec->end_reasons = (const char* const*)nowhere + 8, spec->num_end_reasons = 2;
   if (strcmp(task->id, "Latin-v0") == 0) spec->end_reasons = kReasons, spec->num_end_reasons = 2;
   static const struct broadloom_measure kMeasures[] = {{"off_mark", "m"}};
   static const struct broadloom_context kContext[] = {{"speed, m/s", 0.0, 1.0}};
@@ -232,9 +269,30 @@ static const struct broadloom_task kTasks[] = {
     {.id = "Reasons-v0"},
     {.id = "Truncates-v0"},
     {.id = "NoBounds-v0"},
+    {.id = "NoReward-v0"},
+    {.id = "BothEnds-v0"},
+    {.id = "CutsEarly-v0"},
+    {.id = "Beyond-v0"},
+    {.id = "Blind-v0"},
+    {.id = "NoIndex-v0"},
+    {.id = "NeverCell-v0"},
+    {.id = "Afar-v0"},
+    {.id = "Longer-v0"},
+    {.id = "LongState-v0"},
+    {.id = "BlindCritic-v0"},
+    {.id = "CriticRank-v0"},
+    {.id = "Frames-v0"},
+    {.id = "Padding-v0"},
+    {.id = "Leading-v0"},
+    {.id = "BothSpaces-v0"},
+    {.id = "NullGroups-v0"},
+    {.id = "CriticGroups-v0"},
+    {.id = "ManyReasons-v0"},
     {.id = "Choices-v0"},
     {.id = "HalfChoice-v0"},
     {.id = "Masked-v0"},
+    {.id = "HalfDevice-v0"},
+    {.id = "NoDevice-v0"},
     {.id = "Hybrid-v0"},
     {.id = "NoNumber-v0"},
     {.id = "NoLows-v0"},
@@ -264,7 +322,11 @@ static const struct broadloom_task kTasks[] = {
 #ifdef FAULTY_TWICE
     {.id = "Many-v0"},
 #endif
+#ifdef FAULTY_ID
+    {.id = "Two words-v0"},
+#endif
     {.id = "Same-v0", .options = kSame, .num_options = 2},
+    {.id = "FarOptions-v0", .options = (const struct broadloom_option*)64, .num_options = 1},
     {.id = "NoLimits-v0", .options = kNoLimits, .num_options = 1},
     {.id = "Wants-v0", .summary = "Wants an option.", .options = kWants, .num_options = 3},
     {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
@@ -281,6 +343,7 @@ static struct broadloom_plugin plugin = {.abi = FAULTY_ABI,
                                          .reset = reset,
                                          .step = step,
                                          .observe = observe,
+                                         .observe_critic = observe_critic,
                                          .set_state = set_state,
                                          .valid_actions = valid_actions};
 

@@ -1,6 +1,7 @@
 // Simulators loaded at run time: the conformance checks, and the errors for faulty ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/device_steps.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/plugins/library.h"
 #include "broadloom/env/random_action.h"
@@ -20,6 +22,7 @@
 #include "broadloom/env/vec_env.h"
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/setup/simulator.h"
 #include "tests/support/folders.h"
 
 namespace broadloom {
@@ -362,6 +365,8 @@ TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "BadAction-v0")), "which only observations have"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "HalfChoice-v0")), "number 1 from 0 to 0.5"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "HalfDevice-v0")), "needs BROADLOOM_WHOLE_BATCH"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoDevice-v0")), "requires device(), which is NULL"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoNumber-v0")), "has 3 leading choices"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoLows-v0")), "is hybrid without lows or highs"));
   EXPECT_TRUE(
@@ -376,7 +381,87 @@ TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "Latin-v0")), "says that episodes end by 'f\xe9ll'"));
 }
 
+// Such a space is taken as another one, without a word.
+TEST(Plugins, RefuseSpacesThatContradictThemselves) {
+  EXPECT_TRUE(says(error_of(id_of("faulty", "CriticRank-v0")),
+                   "its critic observation space has a rank of 0"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "CriticGroups-v0")),
+                   "has groups, which only the policy's observation has"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "BothSpaces-v0")), "has groups and an array"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NullGroups-v0")), "has num_groups without groups"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Frames-v0")), "has -4 frames"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Padding-v0")), "the unknown frame_padding 7"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Leading-v0")), "which only hybrid spaces have"));
+}
+
+// Old numbers would train unnoticed.
+TEST(Plugins, LeaveNaNWhereTheyWriteNothing) {
+  const auto rows_after_a_step = [](const char* task) {
+    const std::unique_ptr<VecEnv> envs = make(id_of("faulty", task), {.num_envs = 3}).take();
+    Rows rows(*envs);
+    EXPECT_TRUE(envs->step(0, 3, rows.get()).ok());
+    return rows;
+  };
+  const auto all_nan = [](const std::vector<float>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isnan(x); });
+  };
+  EXPECT_TRUE(all_nan(rows_after_a_step("NoReward-v0").rewards));
+  EXPECT_FALSE(all_nan(rows_after_a_step("NoReward-v0").observations));
+  EXPECT_TRUE(all_nan(rows_after_a_step("Blind-v0").observations));
+  EXPECT_FALSE(all_nan(rows_after_a_step("Blind-v0").rewards));
+  const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "BlindCritic-v0")).take();
+  float critic = 0.0f;
+  envs->observe_critic(0, 1, &critic);
+  EXPECT_TRUE(std::isnan(critic));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoIndex-v0")), "gave the index nan"));
+}
+
+TEST(Plugins, SayWhichFirstIndexIsInvalid) {
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NeverCell-v0")),
+                   "gave the index 9 for environment 0; expected a whole number from 0 to 0"));
+}
+
+// Such writes would change memory of others.
+TEST(Plugins, AreCheckedForWritesToOtherRows) {
+  const auto finds = [](const char* task, const std::string& text) {
+    const std::string id = id_of("faulty", task);
+    const ConformanceReport report =
+        check_vec_env([&](const VecEnvOptions& options) { return make(id, options); });
+    const std::vector<std::string> all = report.findings();
+    return std::any_of(all.begin(), all.end(), [&](const auto& one) { return says(one, text); });
+  };
+  const std::string rule = " wrote outside its rows; row k belongs to environment begin + k";
+  EXPECT_TRUE(finds("Beyond-v0", "step() of " + id_of("faulty", "Beyond-v0") + rule));
+  EXPECT_TRUE(finds("Afar-v0", "observe() of " + id_of("faulty", "Afar-v0") + rule));
+  EXPECT_TRUE(finds("NoReward-v0", "did not write the reward of environment 0"));
+  EXPECT_TRUE(finds("Blind-v0", "did not write the observation of environment 0"));
+  EXPECT_TRUE(finds("BlindCritic-v0", "did not write the critic observation of environment 0"));
+  EXPECT_TRUE(finds("BothEnds-v0", "terminated and truncated environment 0's episode at once"));
+  EXPECT_TRUE(finds("LongState-v0", "wrote more than state_size = 8 bytes"));
+  EXPECT_FALSE(finds("StepFails-v0", "outside its rows"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Longer-v0")), "observe() of"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "Longer-v0")), rule));
+}
+
+TEST(Plugins, AreNotCheckedOnADevice) {
+  const auto last_check = [](const std::string& id) {
+    return check_vec_env([&](const VecEnvOptions& options) { return make(id, options); })
+        .checks.back();
+  };
+  EXPECT_EQ(last_check(id_of("throws_everywhere", "Device-v0")).name, "device()");
+  EXPECT_NE(last_check(id_of("throws_everywhere", "Device-v0")).left_out, "");
+  EXPECT_NE(last_check(id_of("cart", "Cart-v0")).name, "device()");
+}
+
+TEST(Plugins, MayNotWriteMoreThanAState) {
+  const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "LongState-v0")).take();
+  const Status status = envs->capture();
+  EXPECT_EQ(status.kind(), ErrorKind::kIo);
+  EXPECT_TRUE(says(status.message(), "wrote more than state_size = 8 bytes")) << status.message();
+}
+
 TEST(Plugins, RefuseTablesWithFaults) {
+  EXPECT_TRUE(says(error_of(id_of("bad_id", "A-v0")), "has the id 'Two words-v0'"));
   EXPECT_TRUE(says(error_of(id_of("twice", "Many-v0")), "two tasks with the id Many-v0"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Same-v0")), "two options named 'speed'"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoLimits-v0")), "the range nan to nan"));
@@ -447,10 +532,27 @@ TEST(Plugins, ShowLastObservationsAtTheirOwnLimit) {
   EXPECT_EQ(findings("walk", 4), std::vector<std::string>{});
 }
 
+TEST(Plugins, LoseLastObservationsToTheirCritic) {
+  const auto refusal = [](const char* library) {
+    Config config;
+    config.env_id = id_of(library, "Itself-v0");
+    config.truncation_mode = "bootstrap";
+    const Status status = check_simulator(config, *make(config.env_id).value());
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    return status.message();
+  };
+  const char* const reason = "since observe_final() does not cover its critic observation";
+  EXPECT_TRUE(says(refusal("walk_critic"), reason));
+  EXPECT_TRUE(says(refusal("walk_loses"), "does not return it; expected as_termination"));
+}
+
 TEST(Plugins, FailWithTheirMessages) {
   const std::pair<const char*, const char*> faults[] = {
       {"StepFails-v0", "the belt of cart 0 is torn"},
       {"Silent-v0", "step()"},
+      {"Silent-v0", "returned 2 (BROADLOOM_FAILED) without a message"},
+      {"BothEnds-v0", "terminated and truncated environment 0's episode at once"},
+      {"CutsEarly-v0", "after 3 steps of environment 0, before max_episode_steps = 9"},
       {"ResetFails-v0", "the motor does not answer"},
       {"MakeFails-v0", "no licence of the simulator"},
       {"Nothing-v0", "no simulator"},
@@ -494,6 +596,15 @@ TEST(Plugins, ReturnExceptionsAsErrors) {
   }
 }
 
+TEST(Plugins, MayThrowOnTheDevice) {
+  const std::unique_ptr<VecEnv> envs = make(id_of("throws_everywhere", "Device-v0")).take();
+  ASSERT_NE(device_steps(*envs), nullptr);
+  const Status status = device_steps(*envs)->step_on_device({}, nullptr);
+  EXPECT_EQ(status.kind(), ErrorKind::kIo);
+  EXPECT_TRUE(says(status.message(), "device() of plugin:")) << status.message();
+  EXPECT_TRUE(says(status.message(), "the lamp of Device-v0 is out")) << status.message();
+}
+
 // Environments of other ranges continue, in any order of threads.
 TEST(Plugins, FailOnlyInTheRangeOfAnException) {
   VecEnvOptions four;
@@ -526,10 +637,20 @@ TEST(PluginsDeathTest, AreNamedInCrashes) {
 #if !defined(__SANITIZE_ADDRESS__)  // the sanitizer reports this one itself
   EXPECT_DEATH((void)step_faulty("Sinks-v0"), report("crashed the program by SIGSEGV", "Sinks-v0"));
 #endif
+  EXPECT_DEATH((void)step_faulty("ManyReasons-v0"),
+               "crashed the program by SIGSEGV.*faulty.so:ManyReasons-v0, in describe");
+  EXPECT_DEATH((void)step_faulty("FarOptions-v0"),
+               "crashed the program by SIGSEGV.*FarOptions-v0, in broadloom_get_plugin");
   EXPECT_DEATH((void)step_faulty("Aborts-v0"),
                report("crashed the program by SIGABRT", "Aborts-v0"));
   EXPECT_EXIT((void)step_faulty("Exits-v0"), testing::ExitedWithCode(1),
               report("ended the program by exit", "Exits-v0"));
+}
+
+TEST(Plugins, AreGuessedFromPathsAlone) {
+  EXPECT_TRUE(
+      says(error_of("./libmine.so:Mine-v0"), "did you mean 'plugin:./libmine.so:Mine-v0'?"));
+  EXPECT_FALSE(says(error_of("./libmine.so"), "plugin:"));
 }
 
 TEST(Plugins, SplitTheirIds) {

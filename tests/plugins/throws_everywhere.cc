@@ -39,9 +39,13 @@ int describe(const broadloom_task* task, const broadloom_value*, broadloom_spec*
   spec->action.shape[0] = 2;
   if (std::strcmp(task->id, "Critic-v0") == 0) spec->critic_observation = spec->observation;
   if (std::strcmp(task->id, "Final-v0") == 0) spec->flags = BROADLOOM_RESETS_ITSELF;
+  if (std::strcmp(task->id, "Device-v0") == 0) {
+    spec->flags = BROADLOOM_WHOLE_BATCH | BROADLOOM_RESETS_ITSELF | BROADLOOM_STEPS_ON_DEVICE;
+  }
   spec->measures = kMeasures;
   spec->context = kContext;
-  spec->num_measures = spec->num_context = 1;
+  spec->num_context = 1;
+  spec->num_measures = std::strcmp(task->id, "Device-v0") == 0 ? 0 : 1;  // the host counts them
   return BROADLOOM_OK;
 }
 
@@ -97,6 +101,11 @@ void context(void* simulator, int32_t env, double* numbers) {
   throw_late(simulator, "Context-v0", env, env + 1);
 }
 
+int device(void* simulator, int32_t, const broadloom_device_rows*, void*, char*) {
+  throw_in(simulator_at(simulator).task, "Device-v0");
+  return BROADLOOM_OK;
+}
+
 broadloom_task task_of(const char* id) { return {id, "It throws.", nullptr, 0, nullptr}; }
 
 }  // namespace
@@ -107,12 +116,12 @@ const broadloom_plugin* broadloom_get_plugin() {
 #endif
   static const broadloom_task kTasks[] = {
       task_of("Describe-v0"), task_of("Observe-v0"), task_of("Critic-v0"), task_of("Final-v0"),
-      task_of("Sums-v0"),     task_of("Context-v0"), task_of("Close-v0")};
+      task_of("Sums-v0"),     task_of("Context-v0"), task_of("Close-v0"),  task_of("Device-v0")};
   static const broadloom_plugin kPlugin = {.abi = BROADLOOM_PLUGIN_ABI,
                                            .name = "throws_everywhere",
                                            .version = "1.0",
                                            .tasks = kTasks,
-                                           .num_tasks = 7,
+                                           .num_tasks = 8,
                                            .describe = describe,
                                            .make = make,
                                            .close = close_simulator,
@@ -125,6 +134,7 @@ const broadloom_plugin* broadloom_get_plugin() {
                                            .set_state = nullptr,
                                            .take_step_sums = take_step_sums,
                                            .context = context,
-                                           .valid_actions = nullptr};
+                                           .valid_actions = nullptr,
+                                           .device = device};
   return &kPlugin;
 }

@@ -31,6 +31,7 @@ struct walker {
 struct walkers {
   struct kind kind;
   struct walker* all;
+  int32_t count;
 };
 
 static uint32_t draw(struct walker* walker) {
@@ -105,6 +106,31 @@ static void observe_critic(void* simulator, int32_t begin, int32_t end, void* ro
 }
 #endif
 
+// The memory of a GPU is the host's here, as in the emulation of the tests.
+static int device(void* simulator, int32_t call, const struct broadloom_device_rows* rows,
+                  void* stream, char* error) {
+  struct walkers* walkers = simulator;
+  (void)stream;
+  if (call == BROADLOOM_DEVICE_TAKE || call == BROADLOOM_DEVICE_BRING) return BROADLOOM_OK;
+  if (call == BROADLOOM_DEVICE_STEP) {
+    int32_t* const choices = malloc((size_t)walkers->count * sizeof(int32_t));
+    const struct broadloom_step now = {.choices = choices,
+                                       .rewards = rows->rewards,
+                                       .terminated = rows->terminated,
+                                       .truncated = rows->truncated,
+                                       .reasons = rows->reasons,
+                                       .successes = rows->successes};
+    for (int32_t i = 0; i < walkers->count; ++i) choices[i] = (int32_t)rows->actions[i];
+    step(simulator, 0, walkers->count, &now, error);
+    free(choices);
+    for (int32_t i = 0; i < walkers->count; ++i) {
+      if (rows->truncated[i]) show(walkers, walkers->all[i].last, i, rows->final_observations);
+    }
+  }
+  observe(simulator, 0, walkers->count, rows->observations);
+  return BROADLOOM_OK;
+}
+
 static int get_state(void* simulator, int32_t env, void* bytes, char* error) {
   (void)error;
   memcpy(bytes, &((struct walkers*)simulator)->all[env], sizeof(struct walker));
@@ -150,6 +176,7 @@ static int make(const struct broadloom_task* task, const struct broadloom_value*
   (void)options;
   (void)error;
   walkers->kind = *(const struct kind*)task->user;
+  walkers->count = num_envs;
   walkers->all = calloc((size_t)num_envs, sizeof(struct walker));
   *simulator = walkers;
   return BROADLOOM_OK;
@@ -162,20 +189,24 @@ static void destroy(void* simulator) {
 
 static const struct kind kPlain = {0, 1, 0}, kWhole = {BROADLOOM_WHOLE_BATCH, 1, 1},
                          kItself = {BROADLOOM_RESETS_ITSELF, 1, 0}, kForgets = {0, 0, 1},
-                         kVaries = {BROADLOOM_NOT_DETERMINISTIC, 1, 1};
+                         kVaries = {BROADLOOM_NOT_DETERMINISTIC, 1, 1},
+                         kDevice = {BROADLOOM_WHOLE_BATCH | BROADLOOM_RESETS_ITSELF |
+                                        BROADLOOM_STEPS_ON_DEVICE,
+                                    1, 1};
 static const struct broadloom_task kTasks[] = {
     {.id = "Walk-v0", .summary = "Walk to the right.", .user = &kPlain},
     {.id = "Whole-v0", .user = &kWhole},
     {.id = "Itself-v0", .user = &kItself},
     {.id = "Forgets-v0", .user = &kForgets},
-    {.id = "Varies-v0", .user = &kVaries}};
+    {.id = "Varies-v0", .user = &kVaries},
+    {.id = "Device-v0", .user = &kDevice}};
 
 const struct broadloom_plugin* broadloom_get_plugin(void) {
   static const struct broadloom_plugin kPlugin = {.abi = BROADLOOM_PLUGIN_ABI,
                                                   .name = "walk",
                                                   .version = "1.0",
                                                   .tasks = kTasks,
-                                                  .num_tasks = 5,
+                                                  .num_tasks = 6,
                                                   .describe = describe,
                                                   .make = make,
                                                   .close = destroy,
@@ -189,6 +220,7 @@ const struct broadloom_plugin* broadloom_get_plugin(void) {
                                                   .observe_critic = observe_critic,
 #endif
                                                   .get_state = get_state,
-                                                  .set_state = set_state};
+                                                  .set_state = set_state,
+                                                  .device = device};
   return &kPlugin;
 }

@@ -33,7 +33,9 @@ std::vector<NamedCheck> checks_of(const Subject& subject) {
               "observations are not frame stacks")},
       {"observe() agrees with the last step", check_observe},
       {"final observations of ended episodes", check_final_observations,
-       unless(traits.has_final_observations, "traits().has_final_observations is false")},
+       !subject.takes_limit
+           ? "the environments refuse a time limit"
+           : unless(traits.has_final_observations, "traits().has_final_observations is false")},
       {"final observations at the own time limit", check_own_limit,
        !traits.has_final_observations
            ? "traits().has_final_observations is false"
@@ -64,7 +66,10 @@ void check_all(Subject& subject, Findings& findings) {
   findings.begin("number, time limit, spaces");
   check_size(subject, findings);
   if (!findings.report().findings().empty()) return;
-  const std::vector<NamedCheck> checks = checks_of(subject);
+  std::vector<NamedCheck> checks = checks_of(subject);
+  if (subject.steps_on_device) {
+    checks.push_back({"device()", nullptr, "these checks use no GPU"});
+  }
   for (std::size_t i = 0; i < checks.size(); ++i) {
     const NamedCheck& each = checks[i];
     if (subject.options.on_check) {
@@ -93,7 +98,7 @@ std::vector<std::string> ConformanceReport::findings() const {
 }
 
 ConformanceReport check_vec_env(const MakeVecEnv& make, const ConformanceOptions& options) {
-  conformance::Subject subject{make, options, {}, {}};
+  conformance::Subject subject{.make = make, .options = options};
   subject.options.num_steps = std::max(options.num_steps, 2 * options.time_limit + 1);
   conformance::Findings findings;
   conformance::check_all(subject, findings);

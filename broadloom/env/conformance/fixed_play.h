@@ -11,13 +11,13 @@
 #include "broadloom/core/status.h"
 #include "broadloom/core/threads.h"
 #include "broadloom/env/action_masks.h"
+#include "broadloom/env/conformance/guarded_rows.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/simulator_call.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom::conformance {
 
-inline constexpr int kEnvs = 5;
 inline constexpr float kUntouched = -7.25f;  // initial value of final observations
 
 using EnvRange = std::pair<int, int>;  // [first, second)
@@ -28,7 +28,7 @@ class ObservationBuffer {
   ObservationBuffer(const Space& space, std::size_t rows)
       : width_(static_cast<std::size_t>(space.size)),
         floats_(space.dtype == Dtype::kU8 ? 0 : rows * width_, kUntouched),
-        bytes_(space.dtype == Dtype::kU8 ? rows * width_ : 0, kUntouchedByte),
+        bytes_(space.dtype == Dtype::kU8 ? rows * width_ : 0, kUnwrittenByte),
         is_bytes_(space.dtype == Dtype::kU8) {}
 
   ObservationRows rows_from(std::size_t row) {
@@ -43,14 +43,13 @@ class ObservationBuffer {
     for (std::size_t first = 0; first < out.size(); first += width_) {
       const auto row = bytes_.begin() + static_cast<std::ptrdiff_t>(first);
       const auto end = row + static_cast<std::ptrdiff_t>(width_);
-      const bool touched = std::any_of(row, end, [](auto x) { return x != kUntouchedByte; });
+      const bool touched = std::any_of(row, end, [](auto x) { return x != kUnwrittenByte; });
       if (!touched) std::fill_n(&out[first], width_, kUntouched);
     }
     return out;
   }
 
  private:
-  static constexpr std::uint8_t kUntouchedByte = 165;
   std::size_t width_;
   std::vector<float> floats_;
   std::vector<std::uint8_t> bytes_;
@@ -148,9 +147,10 @@ class Player {
   // of each other.
   Played play(int steps, const std::vector<EnvRange>& ranges) {
     Played out(steps, envs_.spec());
+    StepOutputs outputs(envs_.spec());
     for (const EnvRange& range : ranges) {
       for (int t = 0; t < steps && out.status.ok(); ++t) {
-        out.status = step(range, t, actions_.data(), out);
+        out.status = step(range, t, actions_.data(), outputs, out);
       }
     }
     step_ += steps;
@@ -169,13 +169,15 @@ class Player {
     Threads thread;
     out.status = thread.start([&] {
       std::vector<float> actions(actions_.size());
+      StepOutputs outputs(envs_.spec());
       for (int t = 0; t < steps && other.ok(); ++t) {
-        other = step({half, kEnvs}, t, actions.data(), out);
+        other = step({half, kEnvs}, t, actions.data(), outputs, out);
       }
     });
     std::vector<float> actions(width * kEnvs);
+    StepOutputs outputs(envs_.spec());
     for (int t = 0; t < steps && out.status.ok(); ++t) {
-      out.status = step({0, half}, t, actions.data(), out);
+      out.status = step({0, half}, t, actions.data(), outputs, out);
     }
     thread.join();
     if (out.status.ok()) out.status = other;
@@ -185,21 +187,24 @@ class Player {
   }
 
  private:
-  Status step(EnvRange range, int t, float* actions, Played& out) {
+  Status step(EnvRange range, int t, float* actions, StepOutputs& outputs, Played& out) {
     const EnvSpec& spec = envs_.spec();
-    MaskRows masks(spec, kEnvs);
-    masks.read(envs_, range.first, range.second);
+    MaskRows masks(spec, 3 * kEnvs);  // the rows around the second part bear wrong indices
+    masks.read(envs_, range.first, range.second, kEnvs);
     for (int n = range.first; n < range.second; ++n) {
       Random random(99, Purpose::kUser, static_cast<std::uint32_t>(n % period_),
                     static_cast<std::uint64_t>(step_ + t));
       const int k = n - range.first;
       draw_action(spec.action, random, actions + k * spec.action_size(),
-                  masks.row(static_cast<std::size_t>(k)));
+                  masks.row(static_cast<std::size_t>(kEnvs) + static_cast<std::size_t>(k)));
     }
     const std::size_t row = static_cast<std::size_t>(t) * kEnvs + range.first;
-    return call_simulator(spec.id, "step", [&] {
-      return envs_.step(range.first, range.second, out.rows_from(row, actions));
-    });
+    const StepRows rows = outputs.begin(actions);
+    BROADLOOM_TRY(call_simulator(spec.id, "step",
+                                 [&] { return envs_.step(range.first, range.second, rows); }));
+    BROADLOOM_TRY(outputs.check(range.first, range.second));
+    outputs.copy_to(out.rows_from(row, actions), range.second - range.first);
+    return {};
   }
 
   VecEnv& envs_;

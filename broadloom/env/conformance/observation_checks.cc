@@ -43,6 +43,12 @@ bool is_first_stack(const FrameLayout& layout, const float* stack, std::size_t w
   return same;
 }
 
+// Whether the rows of environments from kEnvs / 2 on agree.
+bool ends_alike(const std::vector<float>& a, const std::vector<float>& b) {
+  const auto skipped = static_cast<std::ptrdiff_t>(a.size() / kEnvs * (kEnvs / 2));
+  return std::equal(a.begin() + skipped, a.end(), b.begin() + skipped, b.end());
+}
+
 // cut: episodes with the time limit; whole: the same episodes without it. shown, uncut: the
 // observations of each, of the policy or of the critic.
 void check_last(const Subject& subject, const Played& cut, const Observations& shown,
@@ -97,7 +103,7 @@ void check_stacks(const Subject& subject, Findings& findings) {
   if (envs == nullptr) return;
   const FrameLayout layout = subject.spec.observation.frame_layout();
   const std::size_t width = static_cast<std::size_t>(envs->spec().observation_size());
-  std::vector<float> before = observe_now(*envs).observations;
+  std::vector<float> before = observe_now(*envs, findings).observations;
   Player player(*envs);
   for (int t = 0; t < subject.options.num_steps; ++t) {
     const Played out = player.play(1);
@@ -125,12 +131,18 @@ void check_observe(const Subject& subject, Findings& findings) {
   for (int t = 0; t < subject.options.num_steps; ++t) {
     const Played out = player.play(1);
     if (!expect_played(out, findings)) return;
-    const Observations seen = observe_now(*envs), again = observe_now(*envs);
+    const Observations seen = observe_now(*envs, findings), again = observe_now(*envs, findings);
     findings.expect(seen.observations == out.policy.observations,
                     "observe() differs from the observations of step()");
     findings.expect(seen.last == out.critic.observations,
                     "observe_critic() differs from the observations of step()");
     findings.expect(seen == again, "a second observe() differs from the first");
+    if (subject.traits.whole_batch) continue;
+    const Observations part = observe_from(*envs, kEnvs / 2, findings);
+    findings.expect(ends_alike(part.observations, seen.observations),
+                    "observe() of a range differs from that of all environments");
+    findings.expect(ends_alike(part.last, seen.last),
+                    "observe_critic() of a range differs from that of all environments");
   }
 }
 
@@ -151,7 +163,7 @@ void check_own_limit(const Subject& subject, Findings& findings) {
   const int limit = subject.options.own_limit;
   const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject, limit), findings);
   if (envs == nullptr) return;
-  Observations before = observe_now(*envs);
+  Observations before = observe_now(*envs, findings);
   Player player(*envs);
   std::vector<bool> is_first(kEnvs, true);
   for (int t = 1; t <= limit; ++t) {

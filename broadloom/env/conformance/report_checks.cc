@@ -1,9 +1,12 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "broadloom/env/action_masks.h"
@@ -15,13 +18,28 @@
 namespace broadloom::conformance {
 namespace {
 
+// Calls write() for `count` numbers, with NaN in and behind them.
+template <class Write>
+std::vector<double> guarded_numbers(std::size_t count, const char* function, const Write& write,
+                                    Findings& findings) {
+  constexpr std::size_t kGuards = 64;
+  std::vector<double> numbers(count + kGuards, std::numeric_limits<double>::quiet_NaN());
+  write(std::span(numbers).first(count));
+  findings.expect(std::all_of(numbers.end() - kGuards, numbers.end(),
+                              [](double number) { return std::isnan(number); }),
+                  fmt::format("{}() writes more than its {} numbers", function, count));
+  numbers.resize(count);
+  return numbers;
+}
+
 // Sums of an environment since the last call; `count` numbers.
-std::vector<double> take_sums(VecEnv& envs, int n, std::size_t count) {
-  std::vector<double> sums(count, std::numeric_limits<double>::quiet_NaN());
-  if (auto* const counter = capability<StepCounter>(envs)) {
+std::vector<double> take_sums(VecEnv& envs, int n, std::size_t count, Findings& findings) {
+  const auto take = [&](std::span<double> sums) {
+    auto* const counter = capability<StepCounter>(envs);
+    if (counter == nullptr) return;
     name_exceptions(envs.spec().id, "take_step_sums", [&] { counter->take_step_sums(n, sums); });
-  }
-  return sums;
+  };
+  return guarded_numbers(count, "take_step_sums", take, findings);
 }
 
 // Compares as floats, since a simulator may store floats.
@@ -32,10 +50,12 @@ bool is_in_range(const ContextRange& range, double number) {
 
 void check_context_values(const std::vector<ContextRange>& context, const VecEnv& envs, int n,
                           Findings& findings) {
-  std::vector<double> values(context.size(), std::numeric_limits<double>::quiet_NaN());
-  if (const auto* shown = capability<AuditContext>(envs)) {
-    name_exceptions(envs.spec().id, "context", [&] { shown->context(n, values); });
-  }
+  const auto show = [&](std::span<double> numbers) {
+    const auto* const shown = capability<AuditContext>(envs);
+    if (shown == nullptr) return;
+    name_exceptions(envs.spec().id, "context", [&] { shown->context(n, numbers); });
+  };
+  const std::vector<double> values = guarded_numbers(context.size(), "context", show, findings);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool finite = std::isfinite(values[i]);
     findings.expect(finite, "context() leaves out a value of spec().context, or it is not finite");
@@ -70,8 +90,8 @@ void check_counted(const Subject& subject, Findings& findings) {
   if (!expect_played(Player(*cut).play(steps, ranges), findings)) return;
   const std::size_t count = subject.spec.counted();
   for (int n = 0; n < kEnvs; ++n) {
-    const std::vector<double> sums = take_sums(*whole, n, count);
-    const std::vector<double> others = take_sums(*cut, n, count);
+    const std::vector<double> sums = take_sums(*whole, n, count, findings);
+    const std::vector<double> others = take_sums(*cut, n, count, findings);
     const bool finite =
         std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); });
     findings.expect(
@@ -79,8 +99,9 @@ void check_counted(const Subject& subject, Findings& findings) {
         "take_step_sums() leaves out one of its spec().counted() values, or it is not finite");
     findings.expect(!finite || !subject.traits.deterministic || sums == others,
                     "results of take_step_sums() depend on the stepped ranges");
-    findings.expect(!finite || take_sums(*whole, n, count) == std::vector<double>(count, 0.0),
-                    "take_step_sums() does not reset the sums");
+    findings.expect(
+        !finite || take_sums(*whole, n, count, findings) == std::vector<double>(count, 0.0),
+        "take_step_sums() does not reset the sums");
   }
 }
 
@@ -97,16 +118,23 @@ void check_context(const Subject& subject, Findings& findings) {
 void check_masks(const Subject& subject, Findings& findings) {
   const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr) return;
-  constexpr std::uint8_t kUnwritten = 165;
   const auto width = static_cast<std::size_t>(subject.spec.action.mask_size());
   Player player(*envs);
+  GuardedRows<std::uint8_t> flags(width, kUnwrittenByte);
+  const auto read = [&](int begin) {
+    flags.clear();
+    name_exceptions(subject.spec.id, "valid_actions", [&] {
+      capability<ActionMasks>(*envs)->valid_actions(begin, kEnvs, flags.row());
+    });
+    findings.expect(flags.guards_hold(kEnvs - begin),
+                    wrote_outside("valid_actions", subject.spec.id));
+  };
   for (int t = 0; t < subject.options.num_steps; ++t) {
-    std::vector<std::uint8_t> flags(width * kEnvs, kUnwritten);
-    name_exceptions(subject.spec.id, "valid_actions",
-                    [&] { capability<ActionMasks>(*envs)->valid_actions(0, kEnvs, flags.data()); });
+    if (!subject.traits.whole_batch) read(kEnvs / 2);
+    read(0);
     for (int n = 0; n < kEnvs; ++n) {
       if (envs->next_is_filler(n)) continue;  // whose action is ignored
-      check_flags(subject.spec.action, &flags[static_cast<std::size_t>(n) * width], findings);
+      check_flags(subject.spec.action, flags.row(n), findings);
     }
     if (!expect_played(player.play(1), findings)) return;
   }

@@ -4,6 +4,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/device_steps.h"
 
 namespace broadloom::conformance {
 namespace {
@@ -55,21 +56,47 @@ void check_shown(const Space& space, const Played& out, const Observations& show
   }
 }
 
+// A requested limit may prevent it, so this makes environments without one.
+bool steps_on_device(const Subject& subject, const VecEnv& envs) {
+  if (dynamic_cast<const DeviceSteps*>(&envs) == nullptr) return false;
+  VecEnvOptions options = usual_options(subject);
+  options.max_episode_steps = 0;
+  options.only_described = true;
+  const Result<std::unique_ptr<VecEnv>> made = subject.make(options);
+  return made.ok() && made.value() != nullptr && device_steps(*made.value()) != nullptr;
+}
+
+// Some environments set their limit themselves, such as those of a Python function of num_envs.
+Result<std::unique_ptr<VecEnv>> make_without_limit(Subject& subject, const Status& refused,
+                                                   Findings& findings) {
+  subject.takes_limit = false;
+  Result<std::unique_ptr<VecEnv>> made = subject.make(usual_options(subject));
+  if (made.ok()) {
+    findings.could_not_check("a requested time limit, which they refuse: " + refused.message());
+    return made;
+  }
+  subject.takes_limit = true;
+  return refused;
+}
+
 }  // namespace
 
 void check_size(Subject& subject, Findings& findings) {
   Result<std::unique_ptr<VecEnv>> result = subject.make(usual_options(subject));
+  if (!result.ok()) result = make_without_limit(subject, result.status(), findings);
   findings.expect(result.ok(), "environments cannot be made: " + result.status().message());
   if (!result.ok()) return;
   const std::unique_ptr<VecEnv> envs = result.take();
   findings.expect(envs != nullptr, "the function that makes environments returned null");
   if (envs == nullptr) return;
+  if (!subject.takes_limit) subject.options.time_limit = envs->spec().max_episode_steps;
   subject.spec = envs->spec();
   subject.traits = envs->traits();
   findings.expect(envs->num_envs() == kEnvs, "num_envs() differs from options.num_envs");
   findings.expect(subject.spec.max_episode_steps == subject.options.time_limit,
                   "spec().max_episode_steps differs from options.max_episode_steps");
   check_spaces(subject.spec, findings);
+  subject.steps_on_device = steps_on_device(subject, *envs);
 }
 
 void check_rows(const Subject& subject, Findings& findings) {

@@ -98,7 +98,7 @@ void check_state(const Subject& subject, Findings& findings) {
   if (!expect_played(player.play(steps), findings)) return;
   if (!expect_played(elsewhere.play(3), findings)) return;
   if (!copy_state(*envs, *other, findings)) return;
-  findings.expect(observe_now(*envs) == observe_now(*other),
+  findings.expect(observe_now(*envs, findings) == observe_now(*other, findings),
                   "observations change when the state is saved and restored");
   const Played original = player.play(steps), restored = Player(*other, steps).play(steps);
   if (!expect_played(original, findings) || !expect_played(restored, findings)) return;

@@ -16,11 +16,14 @@ struct Subject {
   MakeVecEnv make;
   ConformanceOptions options;
   // Set by check_size(), which runs before all other checks.
-  EnvSpec spec;
-  VecEnvTraits traits;
+  EnvSpec spec = {};
+  VecEnvTraits traits = {};
+  bool takes_limit = true;       // false: the environments refuse a requested time limit
+  bool steps_on_device = false;  // has DeviceSteps, at its own time limit
 };
 
-// Options for kEnvs environments with a fixed seed. limit 0: options.time_limit.
+// Options for kEnvs environments with a fixed seed. limit 0: options.time_limit. Without a limit if
+// the environments refuse one.
 VecEnvOptions usual_options(const Subject& subject, int limit = 0);
 
 // Makes environments. Adds a finding and returns null if that fails.
@@ -34,7 +37,10 @@ std::unique_ptr<Played> play_envs(const Subject& subject, const VecEnvOptions& o
                                   Findings& findings,
                                   const std::vector<EnvRange>& ranges = {{0, kEnvs}});
 
-// The results of observe() (observations) and observe_critic() (last).
-Observations observe_now(const VecEnv& envs);
+// The results of observe() (observations) and observe_critic() (last). Adds findings about their
+// rows.
+Observations observe_now(const VecEnv& envs, Findings& findings);
+// The same of environments from `begin` on; rows of the others hold kUntouched.
+Observations observe_from(const VecEnv& envs, int begin, Findings& findings);
 
 }  // namespace broadloom::conformance

@@ -11,8 +11,8 @@
 // environments, and keeps their last observations. It also draws the keys for resets, and saves and
 // restores the states that the plug-in returns.
 //
-// Memory. Each side frees what it allocated. Use Broadloom's arrays only during the call. Row k of
-// an array belongs to environment begin + k. Rows are contiguous.
+// Memory. Each side frees what it allocated. Use Broadloom's arrays only during the call, except
+// those of device(). Row k of an array belongs to environment begin + k. Rows are contiguous.
 //
 // Errors. A function that may fail returns BROADLOOM_OK or another broadloom_result. Before it
 // returns an error, it writes a message for the user into `error` (at most BROADLOOM_ERROR_SIZE
@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Version of this header. Broadloom refuses libraries compiled with another version.
-#define BROADLOOM_PLUGIN_ABI 4
+#define BROADLOOM_PLUGIN_ABI 5
 // Size of an error buffer in bytes, with the final 0.
 #define BROADLOOM_ERROR_SIZE 512
 
@@ -77,7 +77,8 @@ struct broadloom_value {
 
 // Tasks ------------------------------------------------------------------------------------------
 
-// One task. Its id has letters, digits, '-', '_' and '.', and ends with a version: "Cart-v0".
+// One task. Its id has letters, digits, '-', '_' and '.'. End it with a version, "Cart-v0", so that
+// a task with other results can have another id.
 struct broadloom_task {
   const char* id;                          // unique in this plug-in
   const char* summary;                     // one line
@@ -152,7 +153,15 @@ enum broadloom_flags {
   BROADLOOM_COMMON_BITS = 8,
   // Not every choice is valid in each state; valid_actions() tells them apart. Only for choices
   // of actions. Policies then never choose an invalid one.
-  BROADLOOM_ACTION_MASKS = 16
+  BROADLOOM_ACTION_MASKS = 16,
+  // With device = cuda, device() steps the environments in the GPU's memory. It resets ended
+  // environments and truncates at max_episode_steps itself. Only with BROADLOOM_WHOLE_BATCH,
+  // BROADLOOM_RESETS_ITSELF and observe_final(), and without critic_observation. The other
+  // functions
+  // serve evaluations and device = cpu. They also train if a user sets another time limit, starts
+  // by age (stagger_starts) or wrappers such as env.frame_stack, or if the task has reward terms or
+  // measures.
+  BROADLOOM_STEPS_ON_DEVICE = 32
 };
 
 // One term of the reward, which is the sum of weight * term.
@@ -209,18 +218,45 @@ struct broadloom_spec {
 
 // Stepping ---------------------------------------------------------------------------------------
 
-// Arrays of one step of environments [begin, end), k = end - begin. Byte arrays are 0 when step()
-// is called.
+// Arrays of one step of environments [begin, end), k = end - begin. When step() is called, byte
+// arrays are 0 and rewards NaN, so that those left out are an error.
 struct broadloom_step {
   const float* actions;    // [k, A] in, within the bounds; NULL if actions are Discrete
   const int32_t* choices;  // [k] in, 0 to n-1; NULL unless actions are Discrete
   float* rewards;          // [k] out, finite
-  uint8_t* terminated;     // [k] out; 1: the task ended the episode
+  uint8_t* terminated;     // [k] out; 1: the task ended the episode; truncated is then 0
   // [k] out; 1: the simulator's own limit ended the episode, not before max_episode_steps. Only
   // with BROADLOOM_RESETS_ITSELF; otherwise Broadloom handles limits.
   uint8_t* truncated;
   uint8_t* reasons;    // [k] out; index into end_reasons, if terminated
   uint8_t* successes;  // [k] out; 1: the episode succeeded, if it ends here in any way
+};
+
+// Calls of device().
+enum broadloom_device_call {
+  // Copy the states that the other functions know to the GPU: before the first step, and after
+  // reset() or set_state(). These states may change as soon as the call returns.
+  BROADLOOM_DEVICE_TAKE = 0,
+  // Write current observations, and flags of valid actions. Called before each block of steps;
+  // changes no state.
+  BROADLOOM_DEVICE_OBSERVE = 1,
+  // Step each environment once, and write the results. One that ends begins its next episode, whose
+  // first observation it writes.
+  BROADLOOM_DEVICE_STEP = 2,
+  // Copy the states back for the other functions, and wait for that. Further steps may follow.
+  BROADLOOM_DEVICE_BRING = 3
+};
+
+// Arrays of all N environments in the GPU's memory. They keep their places while a run trains, so
+// work on them can be recorded once, as a CUDA graph.
+struct broadloom_device_rows {
+  const float* actions;  // [N, A] in, within the bounds; a choice is its index
+  void* observations;    // [N, D] out, float or uint8_t, by the spec; Discrete: one-hot rows
+  float* rewards;        // [N] out, finite; NaN before
+  // [N] out, 0 before; as in broadloom_step. At most one of the first two is 1.
+  uint8_t *terminated, *truncated, *reasons, *successes;
+  void* final_observations;  // [N, D] out: the last one of each episode that was truncated
+  uint8_t* valid_actions;    // [N, M] out; NULL without BROADLOOM_ACTION_MASKS
 };
 
 // The table of a plug-in. A function may be NULL only if its comment says so.
@@ -250,7 +286,8 @@ struct broadloom_plugin {
               char* error);
   // Writes current observations, after reset(), step() or set_state(). Repeated calls give the
   // same. rows: float [k, D] or uint8_t [k, D], by the spec. Discrete: float [k, n]; write only the
-  // first number of each row, the index.
+  // first number of each row, the index. Floats are NaN before, so that those left out are an
+  // error.
   void (*observe)(void* simulator, int32_t begin, int32_t end, void* rows);
   // Writes critic observations in the same way. May be NULL without critic_observation.
   void (*observe_critic)(void* simulator, int32_t begin, int32_t end, void* rows);
@@ -275,6 +312,12 @@ struct broadloom_plugin {
   // valid, 0 invalid. A row has a byte for each choice of the action's first number, then of its
   // second, and so on. Each number needs a valid choice. May be NULL without the flag.
   void (*valid_actions)(void* simulator, int32_t begin, int32_t end, uint8_t* flags);
+  // With BROADLOOM_STEPS_ON_DEVICE: does what `call` says (broadloom_device_call). rows: NULL for
+  // TAKE and BRING. stream: a cudaStream_t of the calling thread's current GPU. Put all work on it,
+  // or order it with events: CUDA's default stream is not ordered with it. Do not wait for it,
+  // except in BRING. The bits must be those of step(). May be NULL without the flag.
+  int (*device)(void* simulator, int32_t call, const struct broadloom_device_rows* rows,
+                void* stream, char* error);
 };
 
 #ifdef __GNUC__

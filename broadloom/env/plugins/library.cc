@@ -75,6 +75,14 @@ bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+// Ids are in paths, tables and commands.
+bool is_task_id(std::string_view id) {
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
 // The first fault of a table with the right ABI; empty: none.
 std::string find_fault(const broadloom_plugin& plugin) {
   if (is_missing(plugin.name) || is_missing(plugin.version)) return "it has no name or no version";
@@ -92,6 +100,10 @@ std::string find_fault(const broadloom_plugin& plugin) {
   for (int t = 0; t < plugin.num_tasks; ++t) {
     const broadloom_task& task = plugin.tasks[t];
     if (is_missing(task.id)) return fmt::format("its task {} has no id", t);
+    if (!is_task_id(task.id)) {
+      return fmt::format("its task {} has the id '{}', expected letters, digits, '-', '_' and '.'",
+                         t, task.id);
+    }
     const auto same = [&](const broadloom_task& other) {
       return std::string_view(other.id) == task.id;
     };
@@ -128,7 +140,12 @@ Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) 
                     "it with this program's broadloom_plugin.h",
                     path, plugin->abi, BROADLOOM_PLUGIN_ABI));
   }
-  const std::string wrong = find_fault(*plugin);
+  std::string wrong;
+  {
+    // A count above an array's length reads beyond it.
+    const PluginCall reading(path.c_str(), "broadloom_get_plugin");
+    wrong = find_fault(*plugin);
+  }
   if (wrong.empty()) return plugin;
   return invalid(fmt::format("'{}' is not a complete plug-in: {}", path, wrong));
 }

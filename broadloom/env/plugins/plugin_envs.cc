@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -11,10 +12,29 @@
 #include "broadloom/env/one_hot.h"
 #include "broadloom/env/plugins/plugin_mutex.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/simulator_call.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/streams.h"
+#include "broadloom/env/unwritten.h"
 
 namespace broadloom {
+namespace {
+
+// Fills float32 rows of environments [begin, end) with NaN, so that the checks for finite numbers
+// name rows that the plug-in does not write. Old numbers would train unnoticed. Returns the rows.
+void* clear_rows(const Space& space, int begin, int end, ObservationRows rows) {
+  if (rows.dtype() == Dtype::kU8) return rows.bytes();
+  const auto count = static_cast<std::size_t>(end - begin);
+  const auto width = static_cast<std::size_t>(space.size);
+  if (space.kind == SpaceKind::kDiscrete) {
+    for (std::size_t k = 0; k < count; ++k) rows.floats()[k * width] = unwritten_number();
+  } else {
+    std::fill_n(rows.floats(), count * width, unwritten_number());
+  }
+  return rows.floats();
+}
+
+}  // namespace
 
 template <class Function>
 Status PluginEnvs::call(const char* name, int begin, int end, const Function& function) const {
@@ -115,7 +135,7 @@ Status PluginEnvs::open() {
             fmt::format("make() of {} returned no simulator and no error; correct the plug-in",
                         described_.spec.id)};
   }
-  BROADLOOM_TRY(reset_all());
+  BROADLOOM_TRY(begin_all());
   // Without saved state, a resumed run begins from these starts, so it needs them, too.
   const bool staggers = traits().saves_state ? options_.staggers_now() : options_.stagger_starts;
   return staggers ? stagger() : Status();
@@ -139,9 +159,31 @@ int PluginEnvs::max_truncations(int num_steps) const {
   return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
 }
 
-Status PluginEnvs::reset_all() {
+Status PluginEnvs::begin_all() {
   for (int i = 0; i < num_envs(); ++i) BROADLOOM_TRY(reset(i, 0));
-  return {};
+  return check_shown();
+}
+
+// Observations before a step cannot fail: their faults would first be NaN, without their reason. So
+// this looks for one. Bytes are never NaN.
+Status PluginEnvs::check_shown() const {
+  const EnvSpec& spec = described_.spec;
+  const auto look = [&](const Space& space, const char* function, const auto& observe) -> Status {
+    if (space.size == 0 || space.dtype == Dtype::kU8) return {};
+    constexpr std::ptrdiff_t kGuards = 64;
+    std::vector<float> rows(episode_.size() * static_cast<std::size_t>(space.size) + kGuards,
+                            unwritten_number());
+    observe(ObservationRows(rows.data()));
+    if (std::all_of(rows.end() - kGuards, rows.end(), is_unwritten)) return {};
+    return {ErrorKind::kIo,
+            fmt::format("{}() of {} wrote outside its rows; row k belongs to environment begin + k",
+                        function, spec.id)};
+  };
+  BROADLOOM_TRY(look(spec.observation, "observe",
+                     [&](ObservationRows rows) { observe(0, num_envs(), rows); }));
+  BROADLOOM_TRY(look(spec.critic_observation, "observe_critic",
+                     [&](ObservationRows rows) { observe_critic(0, num_envs(), rows); }));
+  return find_fault(0, num_envs());
 }
 
 // The key is a function of the run's seed, the stream set, family and episode.
@@ -217,7 +259,7 @@ void PluginEnvs::expand_indices(const char* function, int begin, int end, float*
 }
 
 void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
-  void* target = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+  void* target = clear_rows(described_.spec.observation, begin, end, rows);
   const bool done =
       call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, target); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) {
@@ -226,23 +268,27 @@ void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
 }
 
 void PluginEnvs::observe_critic(int begin, int end, ObservationRows rows) const {
-  void* target = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+  void* target = clear_rows(described_.spec.critic_observation, begin, end, rows);
   (void)call_silent("observe_critic", begin, end,
                     [&] { plugin_->observe_critic(simulator_, begin, end, target); });
 }
 
 void PluginEnvs::valid_actions(int begin, int end, std::uint8_t* flags) const {
+  const auto width = static_cast<std::size_t>(described_.spec.action.mask_size());
+  const std::size_t count = static_cast<std::size_t>(end - begin) * width;
+  std::fill_n(flags, count, std::uint8_t{0});  // a state without a valid choice is an error
   const bool done = call_silent("valid_actions", begin, end,
                                 [&] { plugin_->valid_actions(simulator_, begin, end, flags); });
-  const auto width = static_cast<std::size_t>(described_.spec.action.mask_size());
-  if (!done) std::fill_n(flags, static_cast<std::size_t>(end - begin) * width, std::uint8_t{1});
+  if (!done) std::fill_n(flags, count, std::uint8_t{1});
 }
 
 void PluginEnvs::context(int env, std::span<double> out) const {
   if (described_.spec.context.empty()) return;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  std::fill(out.begin(), out.end(), kNone);
   const bool done =
       call_silent("context", env, env + 1, [&] { plugin_->context(simulator_, env, out.data()); });
-  if (!done) std::fill(out.begin(), out.end(), std::numeric_limits<double>::quiet_NaN());
+  if (!done) std::fill(out.begin(), out.end(), kNone);
 }
 
 void PluginEnvs::take_step_sums(int env, std::span<double> out) {
@@ -254,6 +300,7 @@ void PluginEnvs::take_step_sums(int env, std::span<double> out) {
 
 Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
   const auto count = static_cast<std::size_t>(end - begin);
+  std::fill_n(rows.rewards, count, unwritten_number());
   std::fill_n(rows.terminated, count, std::uint8_t{0});
   std::fill_n(rows.truncated, count, std::uint8_t{0});
   std::fill_n(reasons_.data() + begin, count, std::uint8_t{0});
@@ -288,16 +335,18 @@ Status PluginEnvs::step(int begin, int end, const StepRows& rows) {
 Status PluginEnvs::end_step(int env, int k, const StepRows& rows) {
   const EnvSpec& spec = described_.spec;
   std::uint8_t &terminated = rows.terminated[k], &truncated = rows.truncated[k];
+  if (terminated != 0 && truncated != 0) return ended_in_both_ways(spec.id, env);
   terminated = terminated != 0 ? 1 : 0;
   const bool cut_itself = terminated == 0 && truncated != 0;
   age_[env] += 1;
   const bool at_limit = spec.max_episode_steps > 0 && age_[env] >= spec.max_episode_steps;
   if (cut_itself && (!resets_itself() || age_[env] < own_limit_)) {
+    const std::string rule = resets_itself()
+                                 ? fmt::format("before max_episode_steps = {}", own_limit_)
+                                 : "which only simulators with BROADLOOM_RESETS_ITSELF may do";
     return {ErrorKind::kIo,
-            fmt::format(
-                "step() of {} set truncated after {} steps of environment {}; only simulators with "
-                "BROADLOOM_RESETS_ITSELF may do this, and not before max_episode_steps = {}",
-                spec.id, age_[env], env, own_limit_)};
+            fmt::format("step() of {} set truncated after {} steps of environment {}, {}", spec.id,
+                        age_[env], env, rule)};
   }
   truncated = terminated == 0 && (cut_itself || at_limit) ? 1 : 0;
   if ((terminated | truncated) == 0) return {};
@@ -334,7 +383,7 @@ void PluginEnvs::keep_last(int env, int k, bool by_itself, const StepRows& rows)
     }
     return;
   }
-  void* row = target.dtype() == Dtype::kU8 ? static_cast<void*>(target.bytes()) : target.floats();
+  void* row = clear_rows(described_.spec.observation, env, env + 1, target);
   const bool done = call_silent("observe_final", env, env + 1,
                                 [&] { plugin_->observe_final(simulator_, env, row); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete)
@@ -356,6 +405,65 @@ Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {
   return {};
 }
 
+Status PluginEnvs::call_device(broadloom_device_call what, const DeviceStepRows* rows,
+                               void* stream) {
+  broadloom_device_rows theirs{};
+  if (rows != nullptr) {
+    theirs = {.actions = rows->actions,
+              .observations = rows->observations,
+              .rewards = rows->rewards,
+              .terminated = rows->terminated,
+              .truncated = rows->truncated,
+              .reasons = rows->reasons,
+              .successes = rows->successes,
+              .final_observations = rows->final_observations,
+              .valid_actions = rows->valid_actions};
+  }
+  return call("device", 0, num_envs(), [&](char* error) {
+    return plugin_->device(simulator_, what, rows == nullptr ? nullptr : &theirs, stream, error);
+  });
+}
+
+Status PluginEnvs::take_to_device(void* stream) {
+  BROADLOOM_TRY(find_fault(0, num_envs()));
+  return call_device(BROADLOOM_DEVICE_TAKE, nullptr, stream);
+}
+
+Status PluginEnvs::bring_from_device(void* stream) {
+  return call_device(BROADLOOM_DEVICE_BRING, nullptr, stream);
+}
+
+Status PluginEnvs::observe_on_device(const DeviceStepRows& rows, void* stream) {
+  return call_device(BROADLOOM_DEVICE_OBSERVE, &rows, stream);
+}
+
+Status PluginEnvs::step_on_device(const DeviceStepRows& rows, void* stream) {
+  return call_device(BROADLOOM_DEVICE_STEP, &rows, stream);
+}
+
+Status PluginEnvs::took_block(int T, const std::uint8_t* terminated,
+                              const std::uint8_t* truncated) {
+  BROADLOOM_TRY(find_fault(0, num_envs()));
+  const std::size_t count = episode_.size();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(T) * count; ++i) {
+    const std::size_t env = i % count;
+    const std::int64_t age = ++age_[env];
+    const bool has_ended = (terminated[i] | truncated[i]) != 0;
+    if (own_limit_ > 0 &&
+        (truncated[i] != 0 ? age < own_limit_ : !has_ended && age >= own_limit_)) {
+      return {ErrorKind::kIo,
+              fmt::format("device() of {} {} an episode of environment {} after {} steps; expected "
+                          "a truncation after max_episode_steps = {}, no other one",
+                          described_.spec.id, truncated[i] != 0 ? "truncated" : "went on with", env,
+                          age, own_limit_)};
+    }
+    if (!has_ended) continue;
+    episode_[env] += 1;
+    age_[env] = 0;
+  }
+  return {};
+}
+
 void PluginEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   if (described_.state_size == 0) return;
   const auto count = static_cast<std::int64_t>(num_envs());
@@ -370,10 +478,24 @@ void PluginEnvs::append_state(const std::string& prefix, std::vector<TensorRef>&
 Status PluginEnvs::capture() {
   const std::size_t size = described_.state_size;
   state_.assign(episode_.size() * size, 0);
+  // A state with guards behind it. A plug-in that writes too much must not change other states.
+  constexpr std::size_t kGuards = 4096;
+  constexpr std::uint8_t kGuard = 165;
+  std::vector<std::uint8_t> one(size + kGuards);
   for (int i = 0; size > 0 && i < num_envs(); ++i) {
+    std::fill_n(one.begin(), size, std::uint8_t{0});
+    std::fill(one.begin() + static_cast<std::ptrdiff_t>(size), one.end(), kGuard);
     BROADLOOM_TRY(call("get_state", i, i + 1, [&](char* error) {
-      return plugin_->get_state(simulator_, i, state_.data() + i * size, error);
+      return plugin_->get_state(simulator_, i, one.data(), error);
     }));
+    const auto is_guard = [](std::uint8_t byte) { return byte == kGuard; };
+    if (!std::all_of(one.begin() + static_cast<std::ptrdiff_t>(size), one.end(), is_guard)) {
+      return {ErrorKind::kIo,
+              fmt::format("get_state() of {} wrote more than state_size = {} bytes for "
+                          "environment {}",
+                          described_.spec.id, size, i)};
+    }
+    std::copy_n(one.begin(), size, state_.begin() + static_cast<std::ptrdiff_t>(i * size));
   }
   return {};
 }
@@ -389,12 +511,12 @@ Status PluginEnvs::state_restored() {
     if (status.kind() == ErrorKind::kInvalidConfig) return {ErrorKind::kCorrupt, status.message()};
     BROADLOOM_TRY(status);
   }
-  return {};
+  return size > 0 ? check_shown() : Status();
 }
 
 Status PluginEnvs::begin_anew(std::uint64_t seed) {
   options_.seed = seed;
-  return reset_all();
+  return begin_all();
 }
 
 std::unique_ptr<VecEnv> PluginEnvs::another(const VecEnvOptions& options) const {

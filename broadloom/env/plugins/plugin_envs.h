@@ -14,6 +14,7 @@
 
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
+#include "broadloom/env/device_steps.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/plugins/library.h"
 #include "broadloom/env/plugins/plugin_call.h"
@@ -28,6 +29,7 @@ class PluginEnvs final : public VecEnv,
                          public ActionMasks,
                          public AuditContext,
                          public StepCounter,
+                         public DeviceSteps,
                          public EnvMaker {
  public:
   // described: the task's description for `values`, with its own time limit. kInvalidConfig and
@@ -51,6 +53,17 @@ class PluginEnvs final : public VecEnv,
   void valid_actions(int begin, int end, std::uint8_t* flags) const override;
   void context(int env, std::span<double> out) const override;
   void take_step_sums(int env, std::span<double> out) override;
+  // With the simulator's own time limit, since it resets environments without a call, and without
+  // starts by age, which it does not know.
+  bool can_step_on_device() const override {
+    return described_.has(BROADLOOM_STEPS_ON_DEVICE) && !options_.stagger_starts &&
+           described_.spec.max_episode_steps == own_limit_;
+  }
+  Status take_to_device(void* stream) override;
+  Status bring_from_device(void* stream) override;
+  Status observe_on_device(const DeviceStepRows& rows, void* stream) override;
+  Status step_on_device(const DeviceStepRows& rows, void* stream) override;
+  Status took_block(int T, const std::uint8_t* terminated, const std::uint8_t* truncated) override;
   Status capture() override;
   Status state_restored() override;
   bool can_begin_anew() const override { return true; }
@@ -62,7 +75,8 @@ class PluginEnvs final : public VecEnv,
   PluginEnvs(const PluginLibrary& library, const broadloom_task& task, const PluginValues& values,
              PluginSpec described, const VecEnvOptions& options);
   Status open();
-  Status reset_all();
+  Status begin_all();
+  Status check_shown() const;
   Status reset(int env, std::int64_t episode);
   Status stagger();
   Status stagger_range(int begin, int end, const std::vector<std::int64_t>& ages,
@@ -71,6 +85,7 @@ class PluginEnvs final : public VecEnv,
   Status end_step(int env, int k, const StepRows& rows);
   Status end_episode(int env, int k, const StepRows& rows);
   void keep_last(int env, int k, bool by_itself, const StepRows& rows) const;
+  Status call_device(broadloom_device_call what, const DeviceStepRows* rows, void* stream);
   void expand_indices(const char* function, int begin, int end, float* rows) const;
   void keep_fault(int env, Status status) const;
   bool resets_itself() const { return described_.has(BROADLOOM_RESETS_ITSELF); }

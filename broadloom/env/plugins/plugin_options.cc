@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "broadloom/env/plugins/allowed_code.h"
+#include "broadloom/env/plugins/plugin_call.h"
 
 namespace broadloom {
 namespace {
@@ -119,7 +120,12 @@ Status check_table(const broadloom_task& task) {
 }  // namespace
 
 Result<PluginValues> read_plugin_options(const broadloom_task& task, const Overrides& given) {
-  BROADLOOM_TRY(check_table(task));
+  {
+    // A count above the table's length reads beyond it. The plug-in is to blame for that crash.
+    const CrashWatch watch;
+    const PluginCall reading(task.id, "broadloom_get_plugin");
+    BROADLOOM_TRY(check_table(task));
+  }
   BROADLOOM_TRY(check_names(task, given));
   PluginValues out;
   for (int o = 0; o < task.num_options; ++o) {
@@ -137,6 +143,8 @@ Result<PluginValues> read_plugin_options(const broadloom_task& task, const Overr
 
 std::vector<FieldInfo> list_plugin_options(const broadloom_task& task) {
   constexpr const char* kTypes[] = {"bool", "int", "float", "text", "library"};
+  const CrashWatch watch;
+  const PluginCall reading(task.id, "broadloom_get_plugin");
   std::vector<FieldInfo> out;
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];

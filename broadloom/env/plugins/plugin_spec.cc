@@ -20,6 +20,19 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
 std::string or_empty(const char* text) { return text == nullptr ? "" : text; }
 
+// Whether no member is set, except the groups.
+bool has_no_array(const broadloom_space& space) {
+  const bool has_shape = std::any_of(space.shape, space.shape + 4, [](int n) { return n != 0; });
+  const bool has_bounds =
+      space.low != 0.0f || space.high != 0.0f || space.lows != nullptr || space.highs != nullptr;
+  return !has_shape && !has_bounds && space.kind == 0 && space.dtype == 0 && space.rank == 0 &&
+         space.frames == 0 && space.frame_padding == 0 && space.leading_choices == 0;
+}
+
+bool has_groups(const broadloom_space& space) {
+  return space.groups != nullptr || space.num_groups != 0;
+}
+
 // Converts a broadloom_space to a Space, with errors that name it.
 class SpaceReader {
  public:
@@ -27,7 +40,17 @@ class SpaceReader {
       : id_(id), name_(name), is_observation_(is_observation) {}
 
   Result<Space> read(const broadloom_space& space) const {
-    if (space.groups != nullptr) return read_groups(space);
+    if (has_groups(space)) return read_groups(space);
+    if (space.frames < 0) {
+      return refuse(fmt::format("has {} frames, expected at least 0", space.frames));
+    }
+    if (space.frame_padding != BROADLOOM_PAD_FIRST && space.frame_padding != BROADLOOM_PAD_ZERO) {
+      return refuse(fmt::format("has the unknown frame_padding {}", space.frame_padding));
+    }
+    if (space.leading_choices != 0 && space.kind != BROADLOOM_HYBRID) {
+      return refuse(fmt::format("has {} leading choices, which only hybrid spaces have",
+                                space.leading_choices));
+    }
     if (space.rank < 1 || space.rank > 4) {
       return refuse(fmt::format("has a rank of {}, expected 1 to 4", space.rank));
     }
@@ -75,6 +98,11 @@ class SpaceReader {
     return out;
   }
 
+  Status refuse(const std::string& reason) const {
+    return invalid(
+        fmt::format("{}: its {} space {}; correct describe() of the plug-in", id_, name_, reason));
+  }
+
  private:
   Status check_hybrid(const broadloom_space& space, std::int64_t size) const {
     if (is_observation_) return refuse("is hybrid, expected a Box or Discrete");
@@ -94,7 +122,11 @@ class SpaceReader {
     if (space.num_groups < 1 || space.num_groups > kMostGroups) {
       return refuse(fmt::format("has {} groups, expected 1 to {}", space.num_groups, kMostGroups));
     }
+    if (space.groups == nullptr) return refuse("has num_groups without groups");
     if (!is_observation_) return refuse("has groups, which only observations have");
+    if (!has_no_array(space)) {
+      return refuse("has groups and an array; expected only groups and num_groups, the rest 0");
+    }
     std::vector<std::pair<std::string, Space>> parts;
     std::int64_t size = 0;
     for (int g = 0; g < space.num_groups; ++g) {
@@ -127,11 +159,6 @@ class SpaceReader {
     if (space.lows != nullptr) out.low.assign(space.lows, space.lows + size);
     if (space.highs != nullptr) out.high.assign(space.highs, space.highs + size);
   }
-  Status refuse(const std::string& reason) const {
-    return invalid(
-        fmt::format("{}: its {} space {}; correct describe() of the plug-in", id_, name_, reason));
-  }
-
   const std::string& id_;
   const char* name_;
   bool is_observation_;
@@ -144,9 +171,11 @@ Status add_spaces(const broadloom_spec& described, EnvSpec& spec) {
   if (!action.ok()) return action.status();
   spec.observation = observation.take();
   spec.action = action.take();
-  if (described.critic_observation.rank == 0) return {};
-  Result<Space> critic =
-      SpaceReader(spec.id, "critic observation", true).read(described.critic_observation);
+  const broadloom_space& own = described.critic_observation;
+  if (has_no_array(own) && !has_groups(own)) return {};
+  const SpaceReader reader(spec.id, "critic observation", true);
+  if (has_groups(own)) return reader.refuse("has groups, which only the policy's observation has");
+  Result<Space> critic = reader.read(own);
   if (!critic.ok()) return critic.status();
   spec.critic_observation = critic.take();
   return {};
@@ -207,6 +236,7 @@ Status add_numbers(const broadloom_spec& described, bool are_counted, EnvSpec& s
 // Checks that the functions required by the spec are there.
 Status check_functions(const PluginSpec& described, const broadloom_plugin& plugin) {
   const bool saves = described.state_size > 0;
+  const bool on_device = described.has(BROADLOOM_STEPS_ON_DEVICE);
   const char* missing =
       described.spec.has_critic_observation() && plugin.observe_critic == nullptr ? "observe_critic"
       : saves && plugin.get_state == nullptr                                      ? "get_state"
@@ -214,6 +244,8 @@ Status check_functions(const PluginSpec& described, const broadloom_plugin& plug
       : !described.spec.measures.empty() && plugin.take_step_sums == nullptr      ? "take_step_sums"
       : !described.spec.context.empty() && plugin.context == nullptr              ? "context"
       : described.spec.action.masked && plugin.valid_actions == nullptr           ? "valid_actions"
+      : on_device && plugin.device == nullptr                                     ? "device"
+      : on_device && plugin.observe_final == nullptr                              ? "observe_final"
                                                                                   : nullptr;
   if (missing == nullptr) return {};
   return invalid(fmt::format("{}: describe() of the plug-in requires {}(), which is NULL",
@@ -235,7 +267,17 @@ Result<PluginSpec> read_spec(const broadloom_spec& described, PluginSpec out,
   }
   constexpr std::uint32_t kKnown = BROADLOOM_WHOLE_BATCH | BROADLOOM_NOT_DETERMINISTIC |
                                    BROADLOOM_RESETS_ITSELF | BROADLOOM_COMMON_BITS |
-                                   BROADLOOM_ACTION_MASKS;
+                                   BROADLOOM_ACTION_MASKS | BROADLOOM_STEPS_ON_DEVICE;
+  constexpr std::uint32_t kOfDevice = BROADLOOM_WHOLE_BATCH | BROADLOOM_RESETS_ITSELF;
+  const bool fits_device =
+      (described.flags & kOfDevice) == kOfDevice && described.critic_observation.rank == 0;
+  if ((described.flags & BROADLOOM_STEPS_ON_DEVICE) != 0 && !fits_device) {
+    return invalid(
+        fmt::format("{}: describe() of the plug-in sets BROADLOOM_STEPS_ON_DEVICE, which needs "
+                    "BROADLOOM_WHOLE_BATCH and BROADLOOM_RESETS_ITSELF, and no critic_observation; "
+                    "correct the flags, or leave this one out",
+                    spec.id));
+  }
   if ((described.flags & ~kKnown) != 0) {
     return invalid(
         fmt::format("{}: describe() of the plug-in sets the flags {:#x}, expected only those of "
@@ -260,7 +302,11 @@ Result<PluginSpec> read_spec(const broadloom_spec& described, PluginSpec out,
 
 Status plugin_status(int result, const char* error, const std::string& id, const char* function) {
   if (result == BROADLOOM_OK) return {};
-  const std::string words = error[0] == '\0' ? "no message given" : error;
+  const char* const known = result == BROADLOOM_REFUSED  ? " (BROADLOOM_REFUSED)"
+                            : result == BROADLOOM_FAILED ? " (BROADLOOM_FAILED)"
+                                                         : "";
+  const std::string words =
+      error[0] == '\0' ? fmt::format("returned {}{} without a message", result, known) : error;
   return {result == BROADLOOM_REFUSED ? ErrorKind::kInvalidConfig : ErrorKind::kIo,
           fmt::format("{}() of {}: {}", function, id, words)};
 }
@@ -277,14 +323,14 @@ Result<PluginSpec> describe_plugin_task(const std::string& id, const PluginLibra
   broadloom_spec described{};
   const std::lock_guard lock(plugin_mutex());
   int result = BROADLOOM_OK;
-  {
-    const CrashWatch watch;
-    BROADLOOM_TRY(call_plugin(id, "describe", 0, 0, [&] {
-      result = plugin.describe(&task, options.data(), &described, error.data());
-    }));
-  }
+  const CrashWatch watch;
+  BROADLOOM_TRY(call_plugin(id, "describe", 0, 0, [&] {
+    result = plugin.describe(&task, options.data(), &described, error.data());
+  }));
   error.back() = '\0';
   BROADLOOM_TRY(plugin_status(result, error.data(), id, "describe"));
+  // A count above an array's length reads beyond it. The plug-in is to blame for that crash, too.
+  const PluginCall reading(id.c_str(), "describe");
   return read_spec(described, std::move(out), plugin);
 }
 

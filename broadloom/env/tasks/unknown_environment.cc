@@ -7,6 +7,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/env/plugins/allowed_code.h"
+#include "broadloom/env/plugins/library.h"
 
 namespace broadloom {
 namespace {
@@ -33,10 +34,20 @@ std::string python_hint(const std::string& id, const std::vector<std::string>& k
       library, built_in);
 }
 
+// A hint for the path of a library and a task, without the word that begins ids of plug-ins.
+std::string plugin_hint(const std::string& id) {
+  const auto [file, task] = split_plugin_id(id);
+  if (task.empty() || file.find(".so") == std::string::npos) return "";
+  return fmt::format("did you mean '{}{}'? Ids of plug-ins begin with {}", kPluginPrefix, id,
+                     kPluginPrefix);
+}
+
 }  // namespace
 
 Status unknown_environment(const std::string& id, const std::vector<std::string>& known) {
   const std::string unknown = fmt::format("unknown environment '{}'; ", id);
+  const std::string plugin = plugin_hint(id);
+  if (!plugin.empty()) return {ErrorKind::kNotFound, unknown + plugin};
   const std::string python = python_hint(id, known);
   if (!python.empty()) return {ErrorKind::kNotFound, unknown + python};
   constexpr std::string_view kInGymnasium = "broadloom/";  // where Python registers these
