@@ -19,9 +19,8 @@ Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::siz
 // memory is too small for the network.
 Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits);
 
-// Who steps environments. Kernels step those of cuda/env/list.h, also with stacked images and most
-// disturbances. Simulators may step in the device's memory (env/device_steps.h). The host steps the
-// rest.
+// Kernels step the environments of cuda/env/list.h, also with stacked images and most disturbances.
+// Simulators may step in the device's memory (env/device_steps.h). The host steps the rest.
 enum class SteppedBy { kKernels, kSimulator, kHost };
 SteppedBy stepped_by(VecEnv& envs);
 

@@ -33,6 +33,7 @@ class SimulatorStepper final : public StepByStep<SimulatorStepper<Side>, Side> {
 
   void take(VecEnv& envs) override {
     Base::take(envs);
+    steps_ = device_steps(envs);
     taken_ = call("take_to_device", [this](DeviceSteps& steps) {
       return steps.take_to_device(this->side_.stream());
     });
@@ -51,7 +52,7 @@ class SimulatorStepper final : public StepByStep<SimulatorStepper<Side>, Side> {
     return seen.ok() ? seen : step_failed(first_step, seen);
   }
   Status took_block(int T, const std::uint8_t* terminated, const std::uint8_t* truncated) override {
-    return device_steps(*this->envs_)->took_block(T, terminated, truncated);
+    return steps_->took_block(T, terminated, truncated);
   }
 
   template <class Observed, class Acting>
@@ -70,8 +71,7 @@ class SimulatorStepper final : public StepByStep<SimulatorStepper<Side>, Side> {
  private:
   template <class Call>
   Status call(const char* function, const Call& run) {
-    VecEnv& envs = *this->envs_;
-    return call_simulator(envs.spec().id, function, [&] { return run(*device_steps(envs)); });
+    return call_simulator(this->envs_->spec().id, function, [&] { return run(*steps_); });
   }
   DeviceStepRows rows_of(const DeviceRollout& block) const {
     return {.actions = block.clipped,
@@ -91,6 +91,7 @@ class SimulatorStepper final : public StepByStep<SimulatorStepper<Side>, Side> {
   }
 
   StepResults results_;
+  DeviceSteps* steps_ = nullptr;  // of envs_
   Status taken_;
 };
 

@@ -596,6 +596,20 @@ TEST(Plugins, ReturnExceptionsAsErrors) {
   }
 }
 
+// The task truncates after 30 steps.
+TEST(Plugins, KeepTheirLimitOnTheDevice) {
+  const auto after = [](int steps, int end) {
+    const std::unique_ptr<VecEnv> envs = make(id_of("walk", "Device-v0"), {.num_envs = 1}).take();
+    std::vector<std::uint8_t> terminated(static_cast<std::size_t>(steps)), truncated(terminated);
+    if (end >= 0) truncated[static_cast<std::size_t>(end)] = 1;
+    return device_steps(*envs)->took_block(steps, terminated.data(), truncated.data()).message();
+  };
+  EXPECT_EQ(after(29, -1), "");
+  EXPECT_EQ(after(40, 29), "");
+  EXPECT_TRUE(says(after(40, -1), "went on with an episode of environment 0 after 30 steps"));
+  EXPECT_TRUE(says(after(40, 3), "truncated an episode of environment 0 after 4 steps"));
+}
+
 TEST(Plugins, MayThrowOnTheDevice) {
   const std::unique_ptr<VecEnv> envs = make(id_of("throws_everywhere", "Device-v0")).take();
   ASSERT_NE(device_steps(*envs), nullptr);
