@@ -71,11 +71,26 @@ class ExitCodes(ProgramTest):
     def test_memory_that_runs_out(self):
         study = ["study", "--seeds", "4", "--out", "s.sqlite", "--no_report", "--quiet", *SMALL]
         self.assertEqual(self.run_program(*study).returncode, 0)
-        for megabytes in (16, 20, 25, 30, 40):
-            result = self.limited(megabytes << 20, "report", "s.sqlite")
-            self.assertGreaterEqual(result.returncode, 0, f"{megabytes} MB: {result.stderr}")
+        start = self.smallest_start()
+        codes = []
+        for kilobytes in (256, 1024, 2048, 4096, 8192, 16384):
+            result = self.limited(start + (kilobytes << 10), "report", "s.sqlite")
+            codes.append(result.returncode)
+            self.assertIn(result.returncode, (0, 1), f"{kilobytes} kB: {result.stderr}")
             if result.returncode == 1:
                 self.assertIn("out of memory; ", result.stderr)
+        self.assertIn(1, codes)
+
+    def smallest_start(self):
+        """The limit below which the program cannot begin: libraries may crash there."""
+        fails, begins = 0, 1 << 32
+        while begins - fails > 64 << 10:
+            middle = (fails + begins) // 2
+            if self.limited(middle, "--version").returncode == 0:
+                begins = middle
+            else:
+                fails = middle
+        return begins
 
     def test_a_run_that_needs_more_than_the_limit_is_refused_first(self):
         large = ["--num_envs", "65536", "--num_steps", "256", "--total_timesteps", "33554432"]

@@ -9,6 +9,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/conformance/guarded_rows.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/simulator_call.h"
 
@@ -20,10 +21,10 @@ void check_allocations(const Subject& subject, Findings& findings) {
   if (envs == nullptr) return;
   const int steps = subject.options.num_steps;
   const EnvSpec& spec = envs->spec();
-  Played out(1, spec);
+  StepOutputs outputs(spec);
   std::vector<float> actions(static_cast<std::size_t>(spec.action_size()) * kEnvs);
   Random random(99, Purpose::kUser, 0, 0);
-  MaskRows masks(spec, kEnvs);
+  MaskRows masks(spec, 2 * kEnvs);
   const auto draw = [&] {
     masks.read(*envs, 0, kEnvs);
     for (std::size_t n = 0; n < kEnvs; ++n) {
@@ -34,7 +35,7 @@ void check_allocations(const Subject& subject, Findings& findings) {
   draw();
   const auto step = [&] {
     if (masks.width() > 0) draw();
-    const StepRows rows = out.rows_from(0, actions.data());
+    const StepRows rows = outputs.begin(actions.data());
     const Status status =
         call_simulator(spec.id, "step", [&] { return envs->step(0, kEnvs, rows); });
     observe_simulator(*envs, 0, kEnvs, rows.observations);

@@ -25,12 +25,12 @@ inline constexpr std::uint8_t kUnwrittenByte = 165;
 template <class Number>
 class GuardedRows {
  public:
-  // Holds kEnvs rows. `mark`: the value of numbers that nobody wrote.
-  GuardedRows(std::size_t width, Number mark)
+  // `mark`: the value of numbers that nobody wrote. As many marks as numbers stand on both sides.
+  GuardedRows(std::size_t width, Number mark, std::size_t rows = kEnvs)
       : width_(width),
-        guards_(width == 0 ? 0 : kEnvs * width + kMoreGuards),
+        guards_(width == 0 ? 0 : rows * width + kMoreGuards),
         mark_(mark),
-        numbers_(kEnvs * width + 2 * guards_, mark) {}
+        numbers_(rows * width + 2 * guards_, mark) {}
 
   // Null if rows have no numbers.
   Number* row(int k = 0) {
@@ -70,9 +70,9 @@ class GuardedRows {
 // Guarded observations in the environment's dtype.
 class GuardedObservations {
  public:
-  explicit GuardedObservations(const Space& space)
-      : floats_(space.dtype == Dtype::kU8 ? 0 : width_of(space), unwritten_number()),
-        bytes_(space.dtype == Dtype::kU8 ? width_of(space) : 0, kUnwrittenByte) {}
+  explicit GuardedObservations(const Space& space, std::size_t rows = kEnvs)
+      : floats_(space.dtype == Dtype::kU8 ? 0 : width_of(space), unwritten_number(), rows),
+        bytes_(space.dtype == Dtype::kU8 ? width_of(space) : 0, kUnwrittenByte, rows) {}
 
   ObservationRows rows() {
     if (bytes_.width() > 0) return bytes_.row();
@@ -119,16 +119,16 @@ inline std::string wrote_outside(const char* function, const std::string& id) {
 // Guarded rows of a step.
 class StepOutputs {
  public:
-  explicit StepOutputs(const EnvSpec& spec)
+  explicit StepOutputs(const EnvSpec& spec, std::size_t rows = kEnvs)
       : id_(spec.id),
-        observations_(spec.observation),
-        last_(spec.observation),
-        critic_(spec.critic_observation),
-        critic_last_(spec.critic_observation),
-        rewards_(1, unwritten_number()),
-        terminated_(1, kUnwrittenByte),
-        truncated_(1, kUnwrittenByte),
-        ends_(1, EpisodeEnd{}) {}
+        observations_(spec.observation, rows),
+        last_(spec.observation, rows),
+        critic_(spec.critic_observation, rows),
+        critic_last_(spec.critic_observation, rows),
+        rewards_(1, unwritten_number(), rows),
+        terminated_(1, kUnwrittenByte, rows),
+        truncated_(1, kUnwrittenByte, rows),
+        ends_(1, EpisodeEnd{}, rows) {}
 
   // Marks all rows, and returns them.
   StepRows begin(const float* actions) {

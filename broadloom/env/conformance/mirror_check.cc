@@ -13,6 +13,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/conformance/guarded_rows.h"
 #include "broadloom/env/mirror.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/simulator_call.h"
@@ -199,14 +200,20 @@ struct Plays {
 
 Status Plays::play(VecEnv& envs) {
   const EnvSpec& spec = envs.spec();
-  const bool has_critic = spec.has_critic_observation();
   const auto place = [](std::vector<float>& rows, int t, int size) {
     return rows.empty() ? nullptr : rows.data() + static_cast<std::ptrdiff_t>(t) * kPlays * size;
   };
-  observe_simulator(envs, 0, kPlays, seen.data(), has_critic ? critic_seen.data() : nullptr);
+  // Guards keep this process whole when a step writes beyond its rows, which other checks report.
+  StepOutputs outputs(spec, kPlays);
+  const StepRows guarded = outputs.begin(nullptr);
+  observe_simulator(envs, 0, kPlays, guarded.observations, guarded.critic_observations);
   std::vector<float> last(static_cast<std::size_t>(kPlays * spec.observation.size));
+  std::vector<float> critic_last(static_cast<std::size_t>(kPlays * spec.critic_observation.size));
+  guarded.observations.copy_to(seen.data(), last.size());
+  if (spec.has_critic_observation())
+    guarded.critic_observations.copy_to(critic_seen.data(), critic_last.size());
   std::vector<EpisodeEnd> ends(kPlays);
-  MaskRows masks(spec, kPlays);
+  MaskRows masks(spec, 2 * kPlays);
   for (int t = 0; t < kSteps; ++t) {
     float* const chosen = place(actions, t, spec.action_size());
     masks.read(envs, 0, kPlays);
@@ -216,17 +223,20 @@ Status Plays::play(VecEnv& envs) {
       draw_action(spec.action, random, chosen + n * spec.action_size(),
                   masks.row(static_cast<std::size_t>(n)));
     }
-    StepRows rows{.actions = chosen,
-                  .observations = place(seen, t + 1, spec.observation.size),
-                  .rewards = place(rewards, t, 1),
-                  .terminated = terminated.data() + static_cast<std::ptrdiff_t>(t) * kPlays,
-                  .truncated = truncated.data() + static_cast<std::ptrdiff_t>(t) * kPlays,
-                  .final_observations = last.data(),
-                  .ends = ends.data()};
-    if (has_critic) {
-      rows.critic_observations = place(critic_seen, t + 1, spec.critic_observation.size);
-    }
-    BROADLOOM_TRY(call_simulator(spec.id, "step", [&] { return envs.step(0, kPlays, rows); }));
+    const StepRows rows{
+        .actions = chosen,
+        .observations = place(seen, t + 1, spec.observation.size),
+        .rewards = place(rewards, t, 1),
+        .terminated = terminated.data() + static_cast<std::ptrdiff_t>(t) * kPlays,
+        .truncated = truncated.data() + static_cast<std::ptrdiff_t>(t) * kPlays,
+        .final_observations = last.data(),
+        .ends = ends.data(),
+        .critic_observations = place(critic_seen, t + 1, spec.critic_observation.size),
+        .final_critic_observations = critic_last.data()};
+    const StepRows written = outputs.begin(chosen);
+    BROADLOOM_TRY(call_simulator(spec.id, "step", [&] { return envs.step(0, kPlays, written); }));
+    BROADLOOM_TRY(outputs.check(0, kPlays));
+    outputs.copy_to(rows, kPlays);
   }
   return {};
 }
