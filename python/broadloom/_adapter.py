@@ -12,6 +12,7 @@ import numpy as np
 
 from . import spaces
 from ._arrays import cast, copy_of, flat, joined, merged, numpy_of, put, same_rows, scattered
+from ._device_steps import on_device
 from ._errors import InvalidType, InvalidValue, error_of
 from ._masks import KEY, best_choices, read_masks
 
@@ -57,6 +58,7 @@ class Described:
         self.common_bits, self.plays_blocks = kind.common_bits, False
         self.truncates_at_limit = kind.truncates_at_limit
         self.saves_state, self.engine = kind.saves_state, kind.engine()
+        self.on_device = None
 
     def close(self):
         pass
@@ -84,6 +86,7 @@ class Simulator:
         self.truncates_at_limit = kind.truncates_at_limit
         self.engine = engine_of(self.env)
         self.plays_blocks = kind.is_traced and kind.paths is None and self.env.plays_blocks(kind)
+        self.on_device = on_device(self, self.env)
         action = self.spec["action"]
         dtype = np.float32 if "low" in action else np.int64
         self.actions = np.zeros((self.num_envs, *action.get("shape", ())), dtype)
@@ -126,8 +129,7 @@ class Simulator:
     def start(self, seed):
         try:
             seeds = self.seeds[1](seed, self.first, self.made)
-            rows, infos = begun(self.kind, self.env, seeds, self.request.in_families)
-            self.show(self.kind.read(rows), infos)
+            self.show_begun(begun(self.kind, self.env, seeds, self.request.in_families))
         except Exception as error:
             self.explain(error, "reset()", FROM_RESET)
             raise
@@ -246,6 +248,11 @@ class Simulator:
                 stacklevel=2,
             )
         return rewards
+
+    def show_begun(self, begun):
+        """begun: (observations, infos), as reset() returns them."""
+        rows, infos = begun
+        self.show(self.kind.read(rows), infos)
 
     def show(self, rows, infos, idle=None):
         """Keeps what the extension reads."""

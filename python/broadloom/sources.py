@@ -273,7 +273,7 @@ def warp_kind(env_id):
         env_id,
         make,
         upstream=f"Gymnasium's {name}, by MuJoCo Warp",
-        reward_threshold=TASKS[name][1] if name in TASKS else None,
+        reward_threshold=TASKS[name].threshold if name in TASKS else None,
         summary=f"{name} of Gymnasium, many worlds by MuJoCo Warp",
     )
 

@@ -163,10 +163,13 @@ class WarpEnvs:
         self.episodes, self.steps = (np.zeros(count, np.int64) for _ in range(2))
         self.begins = self.warp.zeros(count, dtype=bool, device=self.device)
         self.graphs, self.is_current = {}, True
-        self.worlds = Worlds(self)
-        width = self.rows(None).shape[1]
+        width = self.observation_size()
         self.single_observation_space = spaces.Box(-np.inf, np.inf, (width,), np.float32)
         self.single_action_space = self.action_space()
+
+    def observation_size(self):
+        self.worlds = Worlds(self)
+        return self.rows(None).shape[1]
 
     def check_memory(self):
         """Refuses worlds that need more memory than the device has."""
@@ -361,7 +364,7 @@ class WarpEnvs:
         terminated = np.zeros(self.num_envs, bool)
         if self.done is not None:
             terminated = flat(self.done(self.worlds), np.bool_, self.num_envs, "done()")
-        self.check_room()
+        self.check_room(self.data.overflow.numpy())
         truncated = (self.steps >= self.max_episode_length) & ~terminated
         ended, infos = terminated | truncated, {}
         if ended.any():
@@ -370,9 +373,9 @@ class WarpEnvs:
             rows = np.where(ended[:, None], self.rows(width), rows)
         return rows, rewards, terminated, truncated, infos
 
-    def check_room(self):
-        """Refuses worlds that lost contacts or constraints. MuJoCo Warp goes on without them."""
-        flags = self.data.overflow.numpy()
+    def check_room(self, flags):
+        """Refuses worlds that lost contacts or constraints. MuJoCo Warp goes on without them.
+        flags: of mujoco_warp.OverflowType, [N]."""
         for name, argument in TOO_FEW.items():
             lost = flags & int(self.mjw.OverflowType[name]) != 0
             if not lost.any():

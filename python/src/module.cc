@@ -7,6 +7,7 @@
 #include "broadloom/core/escape.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
+#include "device_steps.h"
 #include "environments.h"
 #include "errors.h"
 #include "importing.h"
@@ -28,6 +29,7 @@ NB_MODULE(_core, m) {
   broadloom::python::bind_errors(m);
   broadloom::python::bind_environments(m);
   broadloom::python::bind_simulators(m);
+  broadloom::python::bind_device_steps(m);
   broadloom::python::bind_xla(m);
   broadloom::python::bind_training(m);
   broadloom::python::bind_policy(m);

@@ -25,6 +25,7 @@
 #include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/env/vec_env.h"
 #include "buffer.h"
+#include "device_steps.h"
 #include "errors.h"
 #include "spec.h"
 #include "xla.h"
@@ -81,7 +82,8 @@ class PythonEnvs final : public VecEnv,
                          public ActionMasks,
                          public EnvMaker,
                          public EpisodeWaves,
-                         public BlockPlayer {
+                         public BlockPlayer,
+                         public PythonDeviceSteps {
  public:
   // simulator: a broadloom._adapter.Simulator after a reset. The GIL must be held.
   PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)
@@ -96,6 +98,7 @@ class PythonEnvs final : public VecEnv,
     saves_state_ = nb::cast<bool>(simulator.attr("saves_state"));
     spec_.set_time_limit(nb::cast<int>(simulator.attr("max_episode_steps")));
     spec_.engine = nb::cast<std::string>(simulator.attr("engine"));
+    set_device(simulator.attr("on_device"), spec_, count_);
     simulator_ = std::make_shared<Held>(std::move(simulator));
     const auto count = static_cast<std::size_t>(count_);
     const Space& space = spec_.observation;
@@ -111,20 +114,31 @@ class PythonEnvs final : public VecEnv,
   // Copies the simulator's observations after a reset. The GIL must be held.
   void read_reset() {
     if (saves_state_ && state_.empty()) make_state();
+    read_shown();
+    std::fill(age_.begin(), age_.end(), 0);
+    std::fill(next_is_filler_.begin(), next_is_filler_.end(), 0);
+  }
+  void read_shown() override {
     const nb::object rows = simulator().attr("observations");
     const Buffer buffer(rows, "observations", count_ * numbers_, item_size_);
     std::memcpy(current_.data(), buffer.as<std::byte>(), current_.size());
     check_indices();
     if (!critic_.empty()) keep_critic(simulator().attr("critic_observations"));
     keep_masks();
-    std::fill(age_.begin(), age_.end(), 0);
-    std::fill(next_is_filler_.begin(), next_is_filler_.end(), 0);
+  }
+  void count_step(int env, bool has_ended) override {
+    std::int64_t& age = age_[static_cast<std::size_t>(env)];
+    age = has_ended ? 0 : age + 1;
   }
 
   // Closes the environments. Python may never free their files, processes and windows.
   ~PythonEnvs() override {
-    if (simulator_ == nullptr || !Py_IsInitialized()) return;
+    if (simulator_ == nullptr || !Py_IsInitialized()) {
+      forget_device();
+      return;
+    }
     const nb::gil_scoped_acquire gil;
+    forget_device();
     try {
       simulator().attr("close")();
     } catch (nb::python_error& error) {
