@@ -210,6 +210,25 @@ class DeviceStepsTest(unittest.TestCase):
         with self.assertRaisesRegex(OverflowError, "no room"):
             train("complains", Complains, device="cuda")
 
+    def test_a_rerun_on_the_cpu_finds_a_race(self):
+        """A simulator that works on another stream may read the actions of the step before."""
+
+        class Races(Walkers):
+            def step_on_device(self, rows, stream):
+                actions = np.from_dlpack(rows.actions)
+                now = actions.copy()
+                if self.calls.count("device") >= 37:  # from the second block's step 5 on
+                    actions[2] = self.before[2]
+                super().step_on_device(rows, stream)
+                self.before = now
+
+        run = train("races", Races, device="cuda", hashes=True)
+        found = broadloom.rerun(run, out=out("races_again"), device="cpu")
+        self.assertFalse(found["agrees"])
+        parting = broadloom.command("diff", run, out("races_again"))["parting"]
+        self.assertEqual((parting["iteration"], parting["environments"]), (2, [2]))
+        self.assertTrue(broadloom.rerun(run, out=out("races_same"))["agrees"])
+
     def test_missing_and_wrong_numbers_are_named(self):
         class Forgets(Walkers):
             def step_on_device(self, rows, stream):
