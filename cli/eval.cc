@@ -40,7 +40,7 @@ const char* actions_text(EvalActions actions) {
 }
 
 // Explains a score below training's, which is common early in training.
-void explain_difference(const EvalCommand& command, const EvalResult& result) {
+void explain_difference(const EvalResult& result) {
   if (result.actions == EvalActions::kSampled) return;
   const bool is_less = result.training_return > result.ci_high;  // false if either is not a number
   if (!is_less) return;
@@ -101,7 +101,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
   }
   tell("Episodes ended by: {}\n", reasons_text(result));
   explain_cut(command, result);
-  explain_difference(command, result);
+  explain_difference(result);
   if (!result.note.empty()) tell(stderr, "Note: {}\n", result.note);
 }
 

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "broadloom/env/batched_env.h"
-#include "broadloom/env/block_player.h"
 #include "broadloom/env/device_steps.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
@@ -111,9 +110,6 @@ Status check_simulator(const DeviceSetup& setup) {
   }
   if (!traits.has_final_observations) {
     return refuse(env("which gives no last observations"), "return them");
-  }
-  if (stepped_by(setup.envs) == SteppedBy::kHost && block_player(setup.envs) != nullptr) {
-    return refuse(env("which plays whole blocks by itself"), "take another task");
   }
   return {};
 }

@@ -86,8 +86,9 @@ class DeviceCollector {
     normalizer_.begin_block();
     critic_normalizer_.begin_block();
     const ObservationScale scale = normalizer_.scale(), critic_scale = critic_normalizer_.scale();
-    for (int t = 0; t < block_.T; t += kStepsAtOnce) {
-      const int end = std::min(t + kStepsAtOnce, block_.T);
+    const int at_once = envs_->steps_at_once(block_.T);
+    for (int t = 0; t < block_.T; t += at_once) {
+      const int end = std::min(t + at_once, block_.T);
       const Status stepped =
           envs_->step(acting,
                       {network_, params, block_, acting_tiles_, acting_places_, scale, critic_scale,

@@ -2,6 +2,7 @@
 // code that does not depend on it is compiled once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -42,6 +43,8 @@ class EnvStepper {
     return {};
   }
 
+  // At most so many of a block's T steps are given to step().
+  virtual int steps_at_once(int T) const { return T; }
   // Acts, steps and keeps these steps. An error is the environments', or says that a fault was
   // noted and the block ended there.
   virtual Status step(const PolicyActing& acting, const CollectSteps& steps,
@@ -62,6 +65,7 @@ class EnvStepperOf final : public EnvStepper {
   void observe(const DeviceObservations& shown) override {
     envs_.observe(shown.as<EnvObserved<Env>>());
   }
+  int steps_at_once(int T) const override { return std::min(T, kStepsAtOnce); }
   Status step(const PolicyActing& acting, const CollectSteps& steps,
               const KernelShape& shape) override {
     return run(acting, steps, shape);
@@ -85,7 +89,7 @@ class EnvStepperOf final : public EnvStepper {
 };
 
 // Environments without kernels, which take one step at a time. Own: has step_at<Observed>(acting,
-// step, shape), which does a step of CollectSteps.
+// step, shape), which does one step. It may hide step_all(), which does them all.
 template <class Own, class Side>
 class StepByStep : public EnvStepper {
  public:
@@ -113,6 +117,19 @@ class StepByStep : public EnvStepper {
   void act(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
     side_.run(ActKernel<Observed, Acting>{step, shown_, seed_, bounds_, acting}, shape);
   }
+  template <class Observed, class Acting>
+  Status step_all(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
+    for (int t = steps.begin; t < steps.end; ++t) {
+      BROADLOOM_TRY(
+          static_cast<Own&>(*this).template step_at<Observed>(acting, one_step(steps, t), shape));
+    }
+    return {};
+  }
+  static CollectSteps one_step(CollectSteps steps, int t) {
+    steps.begin = t;
+    steps.end = t + 1;
+    return steps;
+  }
 
   Side& side_;
   std::uint64_t seed_;
@@ -124,15 +141,9 @@ class StepByStep : public EnvStepper {
   template <class Acting>
   Status run(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
     Own& own = static_cast<Own&>(*this);
-    for (int t = steps.begin; t < steps.end; ++t) {
-      CollectSteps one = steps;
-      one.begin = t;
-      one.end = t + 1;
-      BROADLOOM_TRY(steps.rollout.now.bytes == nullptr
-                        ? own.template step_at<float>(acting, one, shape)
-                        : own.template step_at<std::uint8_t>(acting, one, shape));
-    }
-    return {};
+    return steps.rollout.now.bytes == nullptr
+               ? own.template step_all<float>(acting, steps, shape)
+               : own.template step_all<std::uint8_t>(acting, steps, shape);
   }
 };
 

@@ -1,9 +1,10 @@
 // Environments that the host steps, for a block on a side (cuda/sides): simulators of others, and
 // those of the library without kernels.
 //
-// The side chooses actions and keeps the block; the host steps. Each step copies actions [N, A] to
-// the host, waits for them once, and copies observations, rewards and end flags to the side. So the
-// bits are those of the host's collector (rollout/collector.h).
+// The side chooses actions and keeps the block; the host steps, or plays the block by one call.
+// Each step copies actions [N, A] to the host, waits for them once, and copies observations,
+// rewards and end flags to the side. So the bits are those of the host's collector
+// (rollout/collector.h).
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/action_masks.h"
+#include "broadloom/env/block_player.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/simulator_call.h"
 #include "broadloom/math/elementwise.h"
@@ -74,28 +76,33 @@ class HostRows {
 
   // Steps environments [0, N) at step t of a block with S slots for truncations.
   Status step(VecEnv& envs, int N, int t, int S, std::int64_t first_step) {
-    const std::size_t width = static_cast<std::size_t>(envs.spec().action_size());
-    if (t == 0) std::fill(truncations_.begin(), truncations_.end(), 0);
     const Status stepped = each_part(envs, N, [&](int begin, int end) -> Status {
-      const std::size_t row = static_cast<std::size_t>(begin);
-      EpisodeEnd* const ended = ends(t, N);
-      BROADLOOM_TRY(step_simulator(
-          envs, begin, end,
-          {&actions_[row * width], now_.rows(row), &rewards_[row], &terminated_[row],
-           &truncated_[row], last_.rows(row), ended == nullptr ? nullptr : ended + row,
-           critic_now_.rows(row), critic_last_.rows(row)}));
-      masks_.read(envs, begin, end, row);
+      BROADLOOM_TRY(step_simulator(envs, begin, end, rows_of_step(envs, N, t, begin)));
+      masks_.read(envs, begin, end, static_cast<std::size_t>(begin));
       return {};
     });
     if (!stepped.ok()) return step_failed(first_step + t, stepped);
-    is_broken_ = !shows_what_can_act(N) ||
-                 !broadloom::all_finite(rewards_.data(), static_cast<std::size_t>(N));
-    for (int n = 0; n < N; ++n) {
-      if (truncated_[static_cast<std::size_t>(n)] == 0) continue;
-      is_broken_ = is_broken_ || !all_finite(last_, n, 1) || !all_finite(critic_last_, n, 1);
-      is_broken_ = is_broken_ || ++truncations_[static_cast<std::size_t>(n)] > S;
-    }
+    look_at_step(N, t, S);
     return {};
+  }
+  // The rows of step t for environments from `begin` on.
+  StepRows rows_of_step(const VecEnv& envs, int N, int t, int begin = 0) {
+    const std::size_t row = static_cast<std::size_t>(begin);
+    EpisodeEnd* const ended = ends(t, N);
+    return {&actions_[row * static_cast<std::size_t>(envs.spec().action_size())],
+            now_.rows(row),
+            &rewards_[row],
+            &terminated_[row],
+            &truncated_[row],
+            last_.rows(row),
+            ended == nullptr ? nullptr : ended + row,
+            critic_now_.rows(row),
+            critic_last_.rows(row)};
+  }
+  // After a player of blocks (env/block_player.h) has written these rows.
+  void took_step(const VecEnv& envs, int N, int t, int S) {
+    masks_.read(envs, 0, N, 0);
+    look_at_step(N, t, S);
   }
   // Whether the last results have a number that is not finite, no valid action, or more truncations
   // than the block has slots. Their environments are not stepped any more, as on the CPU.
@@ -103,6 +110,17 @@ class HostRows {
 
  private:
   static std::size_t count(const VecEnv& envs) { return static_cast<std::size_t>(envs.num_envs()); }
+
+  void look_at_step(int N, int t, int S) {
+    if (t == 0) std::fill(truncations_.begin(), truncations_.end(), 0);
+    is_broken_ = !shows_what_can_act(N) ||
+                 !broadloom::all_finite(rewards_.data(), static_cast<std::size_t>(N));
+    for (int n = 0; n < N; ++n) {
+      if (truncated_[static_cast<std::size_t>(n)] == 0) continue;
+      is_broken_ = is_broken_ || !all_finite(last_, n, 1) || !all_finite(critic_last_, n, 1);
+      is_broken_ = is_broken_ || ++truncations_[static_cast<std::size_t>(n)] > S;
+    }
+  }
 
   // Whether all observations are finite and leave a valid action.
   bool shows_what_can_act(int N) {
@@ -167,38 +185,73 @@ class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
     return {};
   }
 
+  // One step, or by a player of blocks all of them.
+  template <class Observed, class Acting>
+  Status step_all(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
+    BlockPlayer* const player = block_player(*this->envs_);
+    if (player == nullptr) return Base::template step_all<Observed>(acting, steps, shape);
+    Status status;
+    int last = 0;  // the step that was under way when it failed
+    const Status played = with_simulator_errors([&] {
+      return player->play(steps.end, [&](int t, StepRows& rows) {
+        last = t;
+        if (t > 0) {
+          rows_.took_step(*this->envs_, steps.rollout.N, t - 1, steps.rollout.S);
+          send<Observed>(this->one_step(steps, t - 1));
+        }
+        if (t == steps.end) return true;
+        status = choose<Observed>(acting, this->one_step(steps, t), shape);
+        rows = rows_.rows_of_step(*this->envs_, steps.rollout.N, t);
+        return status.ok();
+      });
+    });
+    if (!status.ok() || played.ok()) return status;
+    return step_failed(steps.first_step + std::min(last, steps.end - 1), played);
+  }
   template <class Observed, class Acting>
   Status step_at(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
-    Side& side = this->side_;
     const DeviceRollout& block = step.rollout;
-    const std::size_t N = static_cast<std::size_t>(block.N);
-    const int t = step.begin;
-    this->template act<Observed>(acting, step, shape);
-    if (rows_.is_broken()) {  // the kernels have noted where
-      return not_finite(FaultPlace::kObservation, "an environment", step.first_step + t);
-    }
-    side.copy_out(rows_.actions(), block.clipped, N * static_cast<std::size_t>(block.A));
-    side.wait();
-    BROADLOOM_TRY(side.status());
-    BROADLOOM_TRY(rows_.step(*this->envs_, block.N, t, block.S, step.first_step));
-    const std::size_t first = static_cast<std::size_t>(t) * N;
-    side.copy_in(block.rewards + first, rows_.rewards(), N);
-    side.copy_in(block.terminated + first, rows_.terminated(), N);
-    side.copy_in(block.truncated + first, rows_.truncated(), N);
-    if (block.outcomes != nullptr) {
-      side.copy_in(block.outcomes + first, rows_.ends(t, block.N), N);
-    }
-    send_now(block);
-    send_last(block);
-    side.run(KeepKernel<Observed>{step, this->shown_, {}}, shape_for_rows(block.N));
-    if (t + 1 == block.T) side.wait();  // a step and the whole block pass apart
+    BROADLOOM_TRY(choose<Observed>(acting, step, shape));
+    BROADLOOM_TRY(rows_.step(*this->envs_, block.N, step.begin, block.S, step.first_step));
+    send<Observed>(step);
     return {};
   }
 
  private:
+  // Brings actions of this step to the host.
+  template <class Observed, class Acting>
+  Status choose(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
+    const DeviceRollout& block = step.rollout;
+    this->template act<Observed>(acting, step, shape);
+    if (rows_.is_broken()) {  // the kernels have noted where
+      return not_finite(FaultPlace::kObservation, "an environment", step.first_step + step.begin);
+    }
+    this->side_.copy_out(rows_.actions(), block.clipped,
+                         static_cast<std::size_t>(block.N) * static_cast<std::size_t>(block.A));
+    this->side_.wait();
+    return this->side_.status();
+  }
+  // Sends the results of this step, which kernels keep.
+  template <class Observed>
+  void send(const CollectSteps& step) {
+    Side& side = this->side_;
+    const DeviceRollout& block = step.rollout;
+    const std::size_t N = static_cast<std::size_t>(block.N);
+    const std::size_t first = static_cast<std::size_t>(step.begin) * N;
+    side.copy_in(block.rewards + first, rows_.rewards(), N);
+    side.copy_in(block.terminated + first, rows_.terminated(), N);
+    side.copy_in(block.truncated + first, rows_.truncated(), N);
+    if (block.outcomes != nullptr) {
+      side.copy_in(block.outcomes + first, rows_.ends(step.begin, block.N), N);
+    }
+    send_now(block);
+    send_last(block);
+    side.run(KeepKernel<Observed>{step, this->shown_, {}}, shape_for_rows(block.N));
+    if (step.end == block.T) side.wait();  // a step and the whole block pass apart
+  }
   void send_now(const DeviceRollout& block) {
-    send(rows_.now(), block.shown, 0, block.N);
-    send(rows_.critic_now(), block.critic.now, 0, block.N);
+    send_rows(rows_.now(), block.shown, 0, block.N);
+    send_rows(rows_.critic_now(), block.critic.now, 0, block.N);
     const std::size_t flags = static_cast<std::size_t>(block.N) * rows_.masks().width();
     if (flags > 0) this->side_.copy_in(block.choices.valid_now, rows_.masks().row(0), flags);
   }
@@ -207,13 +260,13 @@ class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
     for (int begin = 0; begin < block.N;) {
       int end = begin;
       while (end < block.N && rows_.truncated()[end] != 0) ++end;
-      send(rows_.last(), block.ends, begin, end);
-      send(rows_.critic_last(), block.critic.ends, begin, end);
+      send_rows(rows_.last(), block.ends, begin, end);
+      send_rows(rows_.critic_last(), block.critic.ends, begin, end);
       begin = end + 1;
     }
   }
   // Copies rows [begin, end), if there are such rows.
-  void send(Observations& rows, const DeviceObservations& target, int begin, int end) {
+  void send_rows(Observations& rows, const DeviceObservations& target, int begin, int end) {
     if (rows.empty() || begin == end) return;
     const std::size_t width = static_cast<std::size_t>(rows.type().size);
     target.visit([&](auto* numbers) {

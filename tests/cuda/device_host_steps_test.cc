@@ -7,9 +7,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/block_player.h"
 #include "broadloom/env/simulator_call.h"
 #include "broadloom/setup/memory_plan.h"
 #include "tests/cuda/device_trainers.h"
@@ -87,6 +89,34 @@ class BadForCritic final : public Simulator {
  private:
   bool is_last_;
   int steps_ = 0;  // of that environment
+};
+
+// Plays blocks in a thread of its own. Its program ends early in the block that has failing_step,
+// counted from 0 over all blocks; -1: in none.
+class Player final : public Simulator, public BlockPlayer {
+ public:
+  Player(std::unique_ptr<VecEnv> inner, const std::string& id, int failing_step)
+      : Simulator(std::move(inner), id, {.whole_batch = true}), failing_step_(failing_step) {}
+  Status step(int, int, const StepRows&) override {
+    return {ErrorKind::kIo, "it plays blocks alone"};
+  }
+  Status play(int num_steps, const Ask& ask) override {
+    Status status;
+    std::thread([&] { status = play_here(num_steps, ask); }).join();
+    return status;
+  }
+
+ private:
+  Status play_here(int num_steps, const Ask& ask) {
+    StepRows rows{};
+    for (int t = 0; t <= num_steps && ask(t, rows); ++t) {
+      if (t == num_steps) break;
+      if (steps_++ == failing_step_) return {ErrorKind::kIo, "the program has ended early"};
+      BROADLOOM_TRY(inner().step(0, num_envs(), rows));
+    }
+    return {};
+  }
+  int failing_step_, steps_ = 0;
 };
 
 class HostSteps : public DeviceTrainer {
@@ -264,6 +294,22 @@ TEST_F(HostSteps, FailWithTheSimulatorsError) {
   });
   expect_same_failure("HostThrows-v0", kShort, ErrorKind::kIo,
                       "step() of HostThrows-v0 threw an exception");
+}
+
+// More steps than kernels of the library's own environments take at once.
+TEST_F(HostSteps, PlayBlocksByOneCall) {
+  register_simulator("HostPlayer-v0", [](auto inner) {
+    return std::make_unique<Player>(std::move(inner), "HostPlayer-v0", -1);
+  });
+  const Options long_blocks = combine(kNormalised, {{"num_steps", "70"}});
+  expect_the_same("HostPlayer-v0", long_blocks, 2);
+  expect_the_same("HostPlayer-v0", combine(kPqn, {{"norm_obs", "true"}}), 2);
+  expect_same_after_resume("HostPlayer-v0", kNormalised);
+  register_simulator("HostEndsEarly-v0", [](auto inner) {
+    return std::make_unique<Player>(std::move(inner), "HostEndsEarly-v0", 20);
+  });
+  expect_same_failure("HostEndsEarly-v0", kShort, ErrorKind::kIo,
+                      "at its step 20: the program has ended early");
 }
 
 TEST_F(HostSteps, FailWithoutAValidAction) {

@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
-from broadloom import _jax
+from broadloom import _core, _jax
 from simulator_cases import out, parameters, SMALL
 
 LIMIT = 10
@@ -232,6 +232,16 @@ class JaxTest(unittest.TestCase):
         hashes = [(one.dir / "hashes.bin").read_bytes() for one in (run, plain)]
         self.assertGreater(len(hashes[0]), 1000)
         self.assertEqual(*hashes)
+
+    @unittest.skipUnless(hasattr(_core, "emulate_device"), "this build has a device")
+    def test_a_device_that_acts_within_a_program_has_the_bits_of_the_cpu(self):
+        _core.emulate_device()
+        settings = {"hashes": True, "total_timesteps": 2 * 32 * 4}
+        runs = [
+            train(f"acts_{device}", lambda num_envs: Corridor(), device=device, **settings)
+            for device in ("cpu", "cuda")
+        ]
+        self.assertEqual(*((run.dir / "hashes.bin").read_bytes() for run in runs))
 
     def test_a_limit_that_counts_as_an_end_is_told_apart(self):
         made = train("new", lambda num_envs: (Corridor(), Params()))
