@@ -13,6 +13,8 @@ stream: a cudaStream_t as an integer. Work goes there, and nobody needs to wait 
 
 import types
 
+from ._errors import InvalidType
+
 DEVICE_CALLS = ("observe_on_device", "step_on_device", "bring_from_device")
 
 
@@ -33,7 +35,7 @@ class OnDevice:
 
     def __init__(self, simulator, env):
         self.simulator, self.env = simulator, env
-        self.memory = tuple(int(number) for number in env.dlpack_device)
+        self.memory = env.dlpack_device
 
     def view(self, arrays):
         return DeviceRows(**arrays)
@@ -66,11 +68,20 @@ class OnDevice:
 
 def on_device(simulator, env):
     """An OnDevice, or None if the host must step these environments."""
-    kind = simulator.kind
-    if getattr(env, "dlpack_device", None) is None:
+    kind, memory = simulator.kind, getattr(env, "dlpack_device", None)
+    if memory is None:
         return None
-    if not all(callable(getattr(env, name, None)) for name in DEVICE_CALLS):
-        return None
+    is_pair = isinstance(memory, tuple) and len(memory) == 2
+    if not is_pair or not all(isinstance(number, int) for number in memory):
+        raise InvalidType(
+            f"dlpack_device of {kind.id}: got {memory!r}, expected DLPack's numbers of a kind of "
+            "device and a device, such as (2, 0) for CUDA's first"
+        )
+    missing = [name for name in DEVICE_CALLS if not callable(getattr(env, name, None))]
+    if missing:
+        raise InvalidType(
+            f"{kind.id} has dlpack_device, but no function {missing[0]}(), which then is needed"
+        )
     is_whole = simulator.made == simulator.num_envs and kind.mode == "SameStep"
     return OnDevice(simulator, env) if is_whole and has_plain_spaces(kind) else None
 

@@ -155,8 +155,8 @@ class GraphEnvs(WarpEnvs):
         return self.array_of(rows.observations), rewards, terminated, truncated, infos
 
     def take_to_device(self, stream):
-        self.warp.synchronize_device(self.device)
         self.lost.zero_()
+        self.warp.synchronize_device(self.device)  # this work is not on the trainer's stream
 
     def trainer_arrays(self, rows):
         """The trainer's arrays as Warp's."""

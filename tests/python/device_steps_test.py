@@ -258,15 +258,26 @@ class DeviceStepsTest(unittest.TestCase):
             def step(self, actions):
                 return super().step(actions.reshape(-1, 1) - 6.0)
 
-        class Unready(Walkers):
-            observe_on_device = None
-
-        for kind in (Elsewhere, Shifted, Unready):
+        for kind in (Elsewhere, Shifted):
             with self.subTest(kind.__name__):
                 made = []
                 run = train(f"{kind.__name__}_cuda", kind, made, device="cuda")
                 self.assertFalse(any("device" in envs.calls for envs in made))
                 self.assertEqual(parameters(run), parameters(train(f"{kind.__name__}_cpu", kind)))
+
+    def test_wrong_declarations_are_refused(self):
+        class Unready(Walkers):
+            observe_on_device = None
+
+        class Misnamed(Walkers):
+            dlpack_device = "cuda:0"
+
+        for kind, words in (
+            (Unready, r"Unready-v0 has dlpack_device, but no function observe_on_device\(\)"),
+            (Misnamed, "dlpack_device of Misnamed-v0: got 'cuda:0', expected DLPack's numbers"),
+        ):
+            with self.subTest(kind.__name__), self.assertRaisesRegex(TypeError, words):
+                train(kind.__name__, kind)
 
 
 if __name__ == "__main__":
