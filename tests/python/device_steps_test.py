@@ -12,7 +12,8 @@ from broadloom import _core
 from simulator_cases import SMALL, out, parameters
 
 LIMIT = 12
-SETTINGS = {**SMALL, "num_envs": 3, "total_timesteps": 3 * 32 * 3, "norm_obs": True}
+UPDATES = {"update_epochs": 2, "num_minibatches": 4}  # emulated ones are slow
+SETTINGS = {**SMALL, **UPDATES, "num_envs": 3, "total_timesteps": 3 * 32 * 3, "norm_obs": True}
 
 
 class Walkers:

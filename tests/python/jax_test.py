@@ -236,7 +236,7 @@ class JaxTest(unittest.TestCase):
     @unittest.skipUnless(hasattr(_core, "emulate_device"), "this build has a device")
     def test_a_device_that_acts_within_a_program_has_the_bits_of_the_cpu(self):
         _core.emulate_device()
-        settings = {"hashes": True, "total_timesteps": 2 * 32 * 4}
+        settings = {"hashes": True, "total_timesteps": 2 * 24 * 4, "update_epochs": 1}
         runs = [
             train(f"acts_{device}", lambda num_envs: Corridor(), device=device, **settings)
             for device in ("cpu", "cuda")

@@ -11,8 +11,11 @@ from broadloom import _core
 from broadloom.warp import STATE, WarpEnvs
 from broadloom.warp_graph import GraphEnvs
 from simulator_cases import out, parameters
-from warp_test import LIMIT, MODEL, SETTINGS, actions_of, played
+from warp_test import LIMIT, MODEL, actions_of, played
+from warp_test import SETTINGS as USUAL
 from warp_test import made as made_of_arrays
+
+SETTINGS = {**USUAL, "update_epochs": 2, "num_minibatches": 4}  # emulated updates are slow
 
 
 @wp.kernel
