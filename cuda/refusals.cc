@@ -37,11 +37,10 @@ Status check_learning(const Config& config) {
 }
 
 Status check_network(const Config& config) {
-  if (config.encoder == "impala") {
-    return refuse_key("encoder", config.encoder, "nature, minatar or mlp");
-  }
-  if (config.encoder == "nature" && config.precision == "tf32") {
-    return refuse("precision = tf32 with encoder = nature", "set precision = fp32");
+  const bool is_deep = config.encoder == "nature" || config.encoder == "impala";
+  if (is_deep && config.precision == "tf32") {
+    return refuse(fmt::format("precision = tf32 with encoder = {}", config.encoder),
+                  "set precision = fp32");
   }
   if (config.is_recurrent()) return refuse_key("recurrent", config.recurrent, "none");
   const Config usual;

@@ -71,7 +71,7 @@ class RowRuns {
         body_(body),
         room_(forward_room(body, kValueRows, side.shape().shared_bytes)),
         multiprocessors_(side.shape().multiprocessors),
-        at_once_(room_.spills ? std::min(most, kSpilt) : most),
+        at_once_(room_.spills ? std::min(most, spilt_rows(room_)) : most),
         tiles_(room_.make(side, static_cast<std::size_t>(
                                     shape_of_rows(body, room_, room_.rows, at_once_).blocks))) {}
 
@@ -90,8 +90,11 @@ class RowRuns {
 
  private:
   // Rows of one launch whose tiles do not fit into shared memory: two blocks per multiprocessor of
-  // the largest devices.
-  static constexpr int kSpilt = 264 * kValueRows;
+  // the largest devices, within 4 GB.
+  static int spilt_rows(const TileRoom& room) {
+    constexpr int kTiles = 264, kMostFloats = 1 << 30;
+    return std::clamp(kMostFloats / room.floats, 1, kTiles) * room.rows;
+  }
 
   // Uses fewer rows per block if there are few, so that every multiprocessor has some.
   TileMemory tiles_for(int count) const {

@@ -19,7 +19,7 @@ inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
   const int cached =
       larger(cached_floats(network.actor, true), cached_floats(network.valuer(), true));
   TileRoom room{kTileRows, larger(actor, valuer), cached, TileTerms::kBytes};
-  room.spills = room.wanted_bytes() > bytes;
+  room.spills = room.wanted_bytes() > bytes || network.actor.residual.are_there();
   return room;
 }
 

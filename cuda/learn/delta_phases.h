@@ -116,10 +116,18 @@ struct RowsPhase {
 
   template <class Team>
   BROADLOOM_HD void turn_weights(const Team& team, const DeviceBody& body) const {
-    for (int l = 1; l < body.layers; ++l) {
+    const auto turn = [&](int weight, int in, int out) {
+      transpose(team, loss_work.work.params + weight, in, out, loss_work.work.transposed + weight);
+    };
+    for (int s = 0; s < body.residual.count; ++s) {
+      for (int c = s > 0 ? 0 : 1; c < ResidualSection::kConvolutions; ++c) {
+        const SameConvolution layer = body.residual.sections[s].convolution(c);
+        turn(layer.weight, layer.patch(), layer.filters);
+      }
+    }
+    for (int l = body.residual.are_there() ? 0 : 1; l < body.layers; ++l) {
       const DeviceLayer& layer = body.hidden[l];
-      transpose(team, loss_work.work.params + layer.weight, layer.in, layer.out,
-                loss_work.work.transposed + layer.weight);
+      turn(layer.weight, layer.in, layer.out);
     }
   }
 };
@@ -189,6 +197,29 @@ struct ConvolutionPhase {
   }
 };
 
+// A step of residual sections, forward or back.
+template <class Sums>
+struct ResidualPhase {
+  static constexpr int kThreads = 256, kBlocksAtOnce = 2;
+  GradientWork<Sums> work;
+  int s, step;
+  bool goes_back;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    each_side(block, work.network, [&](GridTeam<Block> team, int side) {
+      const TilePlaces& places = work.places[side];
+      const ResidualStep one{work.network.body(side).residual, places.residual, places.x, s, step};
+      const Activation activation = work.network.activation;
+      if (goes_back) {
+        one.back(team, activation, work.read(), work.of_side(side), work.rows.all());
+      } else {
+        one.forward(team, activation, work.read(), work.of_side(side), work.rows.all());
+      }
+    });
+  }
+};
+
 // Normalisation of the last layer, heads, loss, and back to before that layer. A block has some
 // rows of a tile on one side.
 template <class Loss>
@@ -229,7 +260,7 @@ struct LossPhase {
       loss_work.take_row(all, tile, first + block.thread());
     }
     block.sync();
-    if (body.layers == 0) return;
+    if (last.delta == nullptr) return;
     backward_heads(block, body, network.activation, loss_work.work.read(),
                    HeadDeltas{outputs, values, places.rows}, top, rows, last.delta);
     if (!last.is_normalised) return;
@@ -257,6 +288,9 @@ struct LossPhase {
     BROADLOOM_HD Last(const DeviceBody& body, const TilePlaces& places, float* arrays, int row) {
       is_normalised = false;
       linear = hidden = delta = before = moments = nullptr;
+      if (body.residual.are_there()) {
+        delta = arrays + places.inputs_delta + row * TilePlaces::row(body.head.in);
+      }
       if (body.layers == 0) return;
       const int l = body.layers - 1;
       const int begin = row * TilePlaces::row(body.hidden[l].row_out());

@@ -178,6 +178,7 @@ class DeviceGradient {
     }
     const RowsPhase<Loss> rows = RowsPhase<Loss>::make(loss_work, processors);
     side_.run(rows, rows.shape(processors));
+    residual(loss_work.work, false);
     const int layers = std::max(network_.actor.layers, network_.valuer().layers);
     for (int l = network_.actor.begins_with_image() ? 1 : 0; l < layers; ++l) {
       layer(loss_work.work, l, false);
@@ -187,8 +188,9 @@ class DeviceGradient {
     side_.run(SumsPhase<Loss>{loss_work}, SumsPhase<Loss>::shape(network_, tiles));
     for (int l = layers - 1; l >= 0; --l) {
       norm(loss_work.work, l, true);
-      if (l > 0) layer(loss_work.work, l, true);
+      if (l > 0 || network_.actor.residual.are_there()) layer(loss_work.work, l, true);
     }
+    residual(loss_work.work, true);
   }
   void learn_weights(const WeightsKernel<Sums>& kernel, int partials) {
     if constexpr (Loss::kMayRound) {
@@ -198,6 +200,16 @@ class DeviceGradient {
       }
     }
     side_.run(kernel, WeightsKernel<Sums>::shape(network_, job_count_, partials));
+  }
+  // Residual sections of both bodies, which have the same ones.
+  void residual(const GradientWork<Sums>& work, bool goes_back) {
+    const int steps = network_.actor.residual.count * ResidualSection::kSteps;
+    for (int i = 0; i < steps; ++i) {
+      const int at_hand = goes_back ? steps - 1 - i : i;
+      side_.run(ResidualPhase<Sums>{work, at_hand / ResidualSection::kSteps,
+                                    at_hand % ResidualSection::kSteps, goes_back},
+                KernelShape{2 * shape_.multiprocessors, ResidualPhase<Sums>::kThreads, 0});
+    }
   }
   void norm(const GradientWork<Sums>& work, int l, bool goes_back) {
     using Phase = NormPhase<Sums>;

@@ -58,13 +58,13 @@ struct ProductPhase {
       const int l = phase.l;
       const TilePlaces& places = phase.work.places[side];
       float* const arrays = phase.work.of_side(side);
-      const float* const inputs = arrays + (l > 0 ? places.hidden[l - 1] : places.x);
+      const float* const inputs = arrays + (l > 0 ? places.hidden[l - 1] : places.inputs);
       if (phase.goes_back) {
         x = arrays + (finish.is_open ? places.before[l] : places.delta[l]);
         w = phase.work.transposed + layer.weight;
         bias = nullptr;
         below = inputs;
-        y = arrays + places.delta[l - 1];
+        y = arrays + (l > 0 ? places.delta[l - 1] : places.inputs_delta);
       } else {
         x = inputs;
         w = phase.work.params + layer.weight;

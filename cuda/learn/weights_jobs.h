@@ -20,9 +20,9 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
                                                                           : Kernel::kThreads;
     for (int i = 0; i < count; i += of_job) jobs.push_back({kind, side, layer, i, 0});
   };
-  const auto panels = [&](WeightsJob::Kind kind, int side, int l, const DeviceLayer& layer) {
-    for (int i = 0; i < layer.in; i += Kernel::kDown) {
-      for (int o = 0; o < layer.out; o += Kernel::kAcross) {
+  const auto panels = [&](WeightsJob::Kind kind, int side, int l, int in, int out) {
+    for (int i = 0; i < in; i += Kernel::kDown) {
+      for (int o = 0; o < out; o += Kernel::kAcross) {
         jobs.push_back({kind, side, l, i, o});
       }
     }
@@ -33,10 +33,19 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
       for (int l = 0; l < body.layers; ++l) f(side, l, body.hidden[l], body.norms[l]);
     }
   };
+  for (int side = 0; side < network.sides(); ++side) {
+    const ResidualSections& residual = network.body(side).residual;
+    for (int l = 0; l < residual.count * ResidualSection::kConvolutions; ++l) {
+      const SameConvolution layer =
+          residual.sections[l / ResidualSection::kConvolutions].convolution(
+              l % ResidualSection::kConvolutions);
+      panels(WeightsJob::kResidual, side, l, layer.patch(), layer.filters);
+    }
+  }
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
     if (layer.is_dense()) return;
     if (Kernel::takes_patches(layer, l) && !network.is_rounded()) {
-      panels(WeightsJob::kPatches, side, l, layer);
+      panels(WeightsJob::kPatches, side, l, layer.in, layer.out);
     } else if (network.is_rounded()) {
       numbers(WeightsJob::kImage, side, l, GradientWork<PqnSums>::image_floats(network.body(side)));
     } else {
@@ -53,7 +62,7 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
     numbers(WeightsJob::kValueHead, side, 0, body.value_head.out * (body.value_head.in + 1));
   }
   each([&](int side, int l, const DeviceLayer& layer, const DeviceNorm&) {
-    if (layer.is_dense()) panels(WeightsJob::kDense, side, l, layer);
+    if (layer.is_dense()) panels(WeightsJob::kDense, side, l, layer.in, layer.out);
   });
   jobs.push_back({WeightsJob::kSums, 0, 0, 0, 0});
   return jobs;

@@ -12,6 +12,7 @@ struct WeightsKernel : WeightsWork<Sums> {
   using Work = WeightsWork<Sums>;
   using typename Work::Rows, typename Work::Fetched;
   using Work::kThreads, Work::kDown, Work::kAcross, Work::kChunk;
+  using Work::same_convolution, Work::same_panel_of;
   using Work::work, Work::jobs, Work::begun, Work::panel_of, Work::patch_panel_of;
 
   // Threads of a block with chains over the pixels of images. They are two warps, so that their
@@ -27,9 +28,17 @@ struct WeightsKernel : WeightsWork<Sums> {
     const int p = block.index() % work.rows.partials;
     const WeightsJob job = jobs[block.index() / work.rows.partials];
     const Rows rows(*this, job, p);
-    if (job.kind == WeightsJob::kDense) return panel(block, job, rows, panel_of(job, rows));
+    if (job.kind == WeightsJob::kDense) {
+      return panel(block, job, rows, rows.body.hidden[job.layer], panel_of(job, rows));
+    }
     if (job.kind == WeightsJob::kPatches) {
-      return panel(block, job, rows, patch_panel_of(job, rows));
+      return panel(block, job, rows, rows.body.hidden[job.layer], patch_panel_of(job, rows));
+    }
+    if (job.kind == WeightsJob::kResidual) {
+      const SameConvolution layer = same_convolution(job, rows);
+      return panel(block, job, rows,
+                   DeviceLayer{layer.patch(), layer.filters, layer.weight, layer.bias(), 0, {}},
+                   same_panel_of(job, rows));
     }
     if (job.kind == WeightsJob::kConvolution) return convolution(block, job, rows);
     if (job.kind == WeightsJob::kNorm) return norm(block, job, rows);
@@ -50,8 +59,7 @@ struct WeightsKernel : WeightsWork<Sums> {
   // thread: with more, there are too few threads to hide the waits.
   template <class Block, class Panel>
   BROADLOOM_HD void panel(Block& block, const WeightsJob& job, const Rows& rows,
-                          const Panel& panel) const {
-    const DeviceLayer& layer = rows.body.hidden[job.layer];
+                          const DeviceLayer& layer, const Panel& panel) const {
     const int lane = block.thread() % kWarp, warp = block.thread() / kWarp;
     const int i = (warp / 2 * 4 + lane / 8) * kSquare, o = (warp % 2 * 8 + lane % 8) * 4;
     const bool has_bias = job.i == 0 && block.thread() < kAcross;

@@ -14,8 +14,9 @@ namespace broadloom::cuda {
 struct WeightsJob {
   // kDense: parameters of a dense layer from input `i` and output `o` on. kPatches: the same of a
   // convolution, whose rows are patches in fours. kConvolution, kNorm and heads: from number `i`
-  // on. kImage: the image gradients of TensorDeltaKernel. kSums: the loss sums.
-  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kPatches, kImage, kSums };
+  // on. kResidual: as kPatches, of a convolution of residual sections; layer counts those. kImage:
+  // the image gradients of TensorDeltaKernel. kSums: the loss sums.
+  enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kPatches, kResidual, kImage, kSums };
   Kind kind;
   int side, layer, i, o;
 };
@@ -52,7 +53,7 @@ struct WeightsWork {
     }
     BROADLOOM_HD const float* inputs(int l) const {
       const int row = TilePlaces::row(body.hidden[l].row_in);
-      return array(l > 0 ? places.hidden[l - 1] : places.x, row);
+      return array(l > 0 ? places.hidden[l - 1] : places.inputs, row);
     }
     BROADLOOM_HD const float* derivatives(int l) const {
       const int row = TilePlaces::row(body.hidden[l].row_out());
@@ -159,6 +160,79 @@ struct WeightsWork {
             layer.out,
             layer.patches,
             rows.count * layer.patches.count()};
+  }
+
+  // Patches of a convolution that zeros surround.
+  struct SamePanel {
+    const float *x, *d;
+    int x_row, d_row, i, o;
+    SameConvolution layer;
+    int count;
+
+    BROADLOOM_HD Fetched fetch(int first, int thread) const {
+      Fetched made;
+      for (int k = 0; k < kInputs; ++k) {
+        const int e = thread + k * kThreads;
+        made.x[k] = inputs(first + e / (kDown / 4), i + e % (kDown / 4) * 4);
+      }
+      for (int k = 0; k < kOutputs; ++k) {
+        const int e = thread + k * kThreads, filter = o + e % (kAcross / 4) * 4;
+        const int r = first + e / (kAcross / 4);
+        const bool is_there = r < count && filter < layer.filters;
+        made.d[k] = is_there ? load_four(d + static_cast<std::size_t>(r / layer.pixels()) * d_row +
+                                         r % layer.pixels() * layer.filters + filter)
+                             : Four{};
+      }
+      return made;
+    }
+
+   private:
+    // Four numbers of a patch. They are neighbours in the image too, if channels come in fours.
+    BROADLOOM_HD Four inputs(int r, int number) const {
+      Four made{};
+      if (r >= count) return made;
+      const int pixel = r % layer.pixels();
+      const float* const image = x + static_cast<std::size_t>(r / layer.pixels()) * x_row;
+      const auto source = [&](int n) -> const float* {
+        const int tap = n / layer.channels;
+        const int line = pixel / layer.width + tap / 3 - 1,
+                  column = pixel % layer.width + tap % 3 - 1;
+        const bool is_there = n < layer.patch() && line >= 0 && line < layer.height &&
+                              column >= 0 && column < layer.width;
+        if (!is_there) return nullptr;
+        return image + (line * layer.width + column) * layer.channels + n % layer.channels;
+      };
+      if (layer.channels % 4 == 0) {
+        const float* const four = source(number);
+        return four != nullptr ? load_four(four) : made;
+      }
+      for (int k = 0; k < 4; ++k) {
+        const float* const one = source(number + k);
+        if (one != nullptr) made.values[k] = *one;
+      }
+      return made;
+    }
+  };
+  BROADLOOM_HD static SameConvolution same_convolution(const WeightsJob& job, const Rows& rows) {
+    constexpr int kEach = ResidualSection::kConvolutions;
+    return rows.body.residual.sections[job.layer / kEach].convolution(job.layer % kEach);
+  }
+  BROADLOOM_HD static SamePanel same_panel_of(const WeightsJob& job, const Rows& rows) {
+    constexpr int kEach = ResidualSection::kConvolutions;
+    const int s = job.layer / kEach, c = job.layer % kEach;
+    const ResidualPlaces& places = rows.places.residual;
+    const ResidualStep step{rows.body.residual, places, rows.places.x, s, c > 0 ? c + 1 : 0};
+    const SameConvolution layer = same_convolution(job, rows);
+    const int x_row = padded_row(layer.pixels() * layer.channels);
+    const int d_row = padded_row(layer.pixels() * layer.filters);
+    return {rows.array(step.input(), x_row),
+            rows.array(step.own().output_delta(c), d_row),
+            x_row,
+            d_row,
+            job.i,
+            job.o,
+            layer,
+            rows.count * layer.pixels()};
   }
 
   BROADLOOM_HD static Panel panel_of(const WeightsJob& job, const Rows& rows) {

@@ -14,6 +14,7 @@
 #include "cuda/tile/norm.h"
 #include "cuda/tile/params.h"
 #include "cuda/tile/product.h"
+#include "cuda/tile/residual.h"
 #include "cuda/tile/tensor_tile.h"
 
 namespace broadloom::cuda {
@@ -246,7 +247,8 @@ BROADLOOM_HD void forward_heads(Block& block, const DeviceBody& body, const Tile
 }
 
 // From the rows at places.x to the outputs of layers and heads. Inputs must be complete before the
-// call (sync()); outputs are complete after it. kMayStage: params may have a stage.
+// call (sync()); outputs are complete after it. kMayStage: params may have a stage, and the body
+// tensor cores or residual sections.
 template <bool kMayStage = false, class Block>
 BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
                                const TileParams& params, const TilePlaces& places, float* work,
@@ -257,7 +259,12 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
       return forward_heads(block, body, params, places, work, rows);
     }
   }
-  const float* x = work + places.x;
+  if constexpr (kMayStage) {
+    if (body.residual.are_there()) {
+      forward_residual(block, body.residual, activation, params, places, work, rows);
+    }
+  }
+  const float* x = work + places.inputs;
   for (int l = 0; l < body.layers; ++l) {
     const DeviceLayer& layer = body.hidden[l];
     const DeviceNorm& norm = body.norms[l];

@@ -30,6 +30,33 @@ DeviceLayer device_layer(const Layer& layer) {
   return made;
 }
 
+// Layers of a section in a chain: a convolution, a pool, and blocks of an activation, two
+// convolutions and a sum.
+constexpr std::size_t kSectionLayers = 2 + 4 * ResidualSection::kBlocks;
+
+// The residual sections of a chain, and the number of its layers that they are. An activation
+// follows the last one.
+struct Residual {
+  ResidualSections all;
+  std::size_t layers = 0;
+};
+Residual residual(const Chain& chain) {
+  const std::vector<Layer>& layers = chain.layers();
+  Residual made;
+  const auto begins = [&](std::size_t l) {
+    return l + kSectionLayers < layers.size() && layers[l].kind == LayerKind::kConvolution &&
+           layers[l + 1].kind == LayerKind::kMaxPool;
+  };
+  while (begins(made.layers) && made.all.count < ResidualSections::kMost) {
+    const Layer& first = layers[made.layers];
+    made.all.sections[made.all.count++] = {first.in.height, first.in.width, first.in.channels,
+                                           first.slice.out, static_cast<int>(first.slice.weight)};
+    made.layers += kSectionLayers;
+  }
+  if (made.layers > 0) ++made.layers;
+  return made;
+}
+
 DeviceNorm device_norm(const Layer& layer) {
   const LinearSlice& slice = layer.slice;
   return {static_cast<int>(slice.weight), static_cast<int>(slice.bias), slice.out,
@@ -39,7 +66,10 @@ DeviceNorm device_norm(const Layer& layer) {
 DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRange& range) {
   DeviceBody body{
       0, {}, {}, dense(head), static_cast<int>(range.begin), static_cast<int>(range.end)};
-  for (const Layer& one : chain.layers()) {
+  const Residual before = residual(chain);
+  body.residual = before.all;
+  for (std::size_t l = before.layers; l < chain.layers().size(); ++l) {
+    const Layer& one = chain.layers()[l];
     if (one.kind == LayerKind::kLayerNorm) {
       body.norms[body.layers - 1] = device_norm(one);
     } else {
@@ -49,12 +79,17 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
   return body;
 }
 
-// Accepts dense layers, optionally after convolutions, that end in an activation. All layers may
+// Accepts dense layers, optionally after convolutions or residual sections, that end in an
+// activation. All layers may
 // have a normalisation before it, or none: moments are placed by the first layer's (TilePlaces).
-bool is_known(const Chain& chain, int most_convolutions) {
+// Tensor cores take one convolution, and no residual sections.
+bool is_known(const Chain& chain, bool is_rounded) {
+  const int most_convolutions = is_rounded ? 1 : kMostLayers;
+  if (is_rounded && residual(chain).all.are_there()) return false;
   int layers = 0, convolutions = 0, norms = 0;
   bool is_open = false;  // the last layer still lacks its activation
-  for (const Layer& layer : chain.layers()) {
+  for (std::size_t l = residual(chain).layers; l < chain.layers().size(); ++l) {
+    const Layer& layer = chain.layers()[l];
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
     const bool convolves = layer.kind == LayerKind::kConvolution && layers == convolutions &&
                            convolutions < most_convolutions && layer.convolution.padding == 0;
@@ -106,10 +141,10 @@ DeviceNetwork network_of(const ActorCritic& network) {
 
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  const int convolutions = shape.precision == Precision::kTf32 ? 1 : kMostLayers;
+  const bool is_rounded = shape.precision == Precision::kTf32;
   return network.parameter_count() <= kMostParameters && shape.value_outputs <= 2 &&
-         is_known(network.encoder(), convolutions) && is_known(network.actor(), convolutions) &&
-         is_known(network.critic(), convolutions);
+         is_known(network.encoder(), is_rounded) && is_known(network.actor(), is_rounded) &&
+         is_known(network.critic(), is_rounded);
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {

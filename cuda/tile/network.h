@@ -7,6 +7,7 @@
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/nn/distribution_formulas.h"
 #include "broadloom/nn/pair_formulas.h"
+#include "cuda/tile/residual_shape.h"
 
 namespace broadloom::cuda {
 
@@ -55,7 +56,8 @@ struct DeviceNorm {
   BROADLOOM_HD bool is_there() const { return gain >= 0; }
 };
 
-// Hidden layers and a head. With a second head, for values, it is the whole network.
+// Hidden layers and a head, after residual sections if there are some. With a second head, for
+// values, it is the whole network.
 struct DeviceBody {
   int layers;
   DeviceLayer hidden[kMostLayers];
@@ -63,11 +65,15 @@ struct DeviceBody {
   DeviceLayer head;
   int begin, end;  // its parameters, without log_std
   DeviceLayer value_head = {};
+  ResidualSections residual = {};
   bool is_rounded = false;  // tensor cores compute its layers' products (packed_weights.h)
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
   BROADLOOM_HD bool begins_with_image() const { return layers > 0 && !hidden[0].is_dense(); }
   BROADLOOM_HD bool is_of_image(int l) const { return l == 0 && begins_with_image(); }
-  BROADLOOM_HD int row_in() const { return layers > 0 ? hidden[0].row_in : head.row_in; }
+  BROADLOOM_HD int row_in() const {
+    if (residual.are_there()) return residual.row_in();
+    return layers > 0 ? hidden[0].row_in : head.row_in;
+  }
 };
 
 struct DeviceNetwork {
@@ -121,16 +127,26 @@ struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
   int rows;  // rows of the workspace
-  int x, linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers];
+  int x;     // what the body reads
+  ResidualPlaces residual;
+  int inputs, inputs_delta;  // of the first layer: x, or the output of residual sections
+  int linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers];
   int delta[kMostLayers];   // derivatives before the activation
   int before[kMostLayers];  // derivatives before the normalisation
   int outputs, values, size;
 
   TilePlaces() = default;
-  BROADLOOM_HD static int row(int width) { return ((width + 3) / 4 | 1) * 4; }
-  BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use) : rows(room), x(0) {
+  BROADLOOM_HD static int row(int width) { return padded_row(width); }
+  BROADLOOM_HD TilePlaces(const DeviceBody& body, int room, Use use)
+      : rows(room), x(0), residual{} {
     const bool goes_back = use == kForwardAndBack;
     size = rows * row(body.row_in());
+    inputs = inputs_delta = x;
+    if (body.residual.are_there()) {
+      size = residual.make(body.residual, rows, goes_back, size);
+      inputs = residual.top(body.residual);
+      inputs_delta = goes_back ? residual.top_delta(body.residual) : x;
+    }
     for (int l = 0; l < body.layers; ++l) {
       const int all = rows * row(body.hidden[l].row_out());
       linear[l] = size;
@@ -153,13 +169,13 @@ struct TilePlaces {
   }
   // Output of the last layer, which the head reads.
   BROADLOOM_HD int top(const DeviceBody& body) const {
-    return body.layers > 0 ? hidden[body.layers - 1] : x;
+    return body.layers > 0 ? hidden[body.layers - 1] : inputs;
   }
 };
 
 // Whether the kernels support the network: at most kMostParameters, and bodies of at most
 // kMostLayers layers. All layers of a body are normalised or none. A body may begin with
-// convolutions without padding; on tensor cores, with one.
+// convolutions without padding, on tensor cores with one, or with residual sections.
 //
 // The bodies are separate, and the critic may read an observation of its own and gives at most two
 // values. Or there is one such body, shared or for action values.

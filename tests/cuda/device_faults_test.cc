@@ -139,11 +139,13 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
            {"CartPole-v1",
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8,8,8,8,8,8,8,8,8"}},
             "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
-           {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
            {"Pendulum-v1", {{"std_form", "sde"}}, "std_form = sde"},
            {"LargeCatch-v0",
             {{"encoder", "nature"}, {"precision", "tf32"}},
             "precision = tf32 with encoder = nature"},
+           {"LargeCatch-v0",
+            {{"encoder", "impala"}, {"precision", "tf32"}},
+            "precision = tf32 with encoder = impala"},
        }) {
     const std::string message = refusal(refused.env_id, refused.options);
     EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;

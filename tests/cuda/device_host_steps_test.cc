@@ -192,6 +192,26 @@ TEST_F(HostSteps, TrainNaturesConvolutions) {
   expect_the_same("LargeCatch-v0", combine(nature, {{"algorithm", "pqn"}}), 1);
 }
 
+const Options kImpala{{"encoder", "impala"},  {"hidden_sizes", "16"},   {"num_steps", "5"},
+                      {"update_epochs", "1"}, {"num_minibatches", "1"}, {"max_episode_steps", "2"}};
+
+// A shared body and RND's networks, on images of 6 x 5 with one channel.
+TEST_F(HostSteps, TrainResidualSections) {
+  ASSERT_TRUE(register_observation_envs());
+  const Options rnd{
+      {"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8"}, {"num_iterations_obs_norm_init", "0"}};
+  const Options shared{{"num_envs", "3"}, {"shared_encoder", "true"}, {"activation", "tanh"}};
+  expect_the_same("Catch-v0", combine(combine(kImpala, rnd), shared), 1);
+}
+
+// Two partial gradients. The critic's weights do not lie in fours.
+TEST_F(HostSteps, TrainResidualSectionsOfTwoBodies) {
+  RELEASE_ONLY("TrainResidualSections runs the same kernels");
+  ASSERT_TRUE(register_observation_envs());
+  emulate_as(FiberOrder::kShuffled);
+  expect_the_same("Catch-v0", combine(kImpala, {{"num_envs", "13"}, {"env.frame_stack", "4"}}), 1);
+}
+
 // With a normaliser of their own, layer by layer, and with numbers that are hidden from policies.
 TEST_F(HostSteps, TrainCriticsWithObservationsOfTheirOwn) {
   ASSERT_TRUE(register_observation_envs());

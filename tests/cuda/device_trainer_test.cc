@@ -95,6 +95,21 @@ TEST_F(DeviceTrainer, TrainsBreakoutByPpo) {
   expect_the_same("MinAtar/Breakout-v1", combine(ppo, {{"encoder", "mlp"}}), 2);
 }
 
+// Continues on the device what the CPU began.
+TEST_F(DeviceTrainer, TrainsResidualSections) {
+  RELEASE_ONLY("HostSteps trains them on smaller images");
+  const Config config = config_of(
+      "MinAtar/Breakout-v1", combine(kTinyMinatar, {{"encoder", "impala"}, {"layer_norm", "off"}}));
+  const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
+  const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
+  iterate(*host);
+  copy_state(*host, *device);
+  iterate(*host);
+  iterate(*device);
+  expect_same_iteration(*host, *device);
+  expect_same_state(*host, *device);
+}
+
 const Options kShared{{"shared_encoder", "true"}};
 
 TEST_F(DeviceTrainer, TrainsASharedBody) {

@@ -224,12 +224,13 @@ TEST(DeviceTile, AcceptsOtherEncoders) {
   shape.image = {84, 84, 4};
   shape.observation_size = shape.image.size();
   shape.hidden_sizes = {8};
-  shape.encoder = Encoder::kImpala;  // with padding
-  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
-  shape.encoder = Encoder::kNature;
-  EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
-  shape.precision = Precision::kTf32;
-  EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
+  for (const Encoder encoder : {Encoder::kNature, Encoder::kImpala}) {
+    shape.encoder = encoder;
+    shape.precision = Precision::kFp32;
+    EXPECT_TRUE(fits_kernels(ActorCritic(shape)));
+    shape.precision = Precision::kTf32;
+    EXPECT_FALSE(fits_kernels(ActorCritic(shape)));
+  }
 }
 
 // Runs rows through the first body with one block, with weights read directly or through a stage.
