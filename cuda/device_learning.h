@@ -12,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/core/exchange.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/rollout/block_exchange.h"
 #include "broadloom/train/device.h"
+#include "cuda/collect/block_copies.h"
 #include "cuda/collect/device_collector.h"
 #include "cuda/collect/env_stepper.h"
 #include "cuda/collect/host_stepper.h"
@@ -33,6 +36,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup,
                  std::unique_ptr<EnvStepper> stepper)
       : side_(std::move(side)),
+        ranks_(setup.ranks),
+        exchange_(setup.ranks),
         name_(side_->name()),
         way_(setup.config),
         scales_rewards_(setup.config.norm_reward || setup.config.reward_scale != 1.0),
@@ -42,9 +47,9 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
                    std::move(stepper), device_network(setup.network),
                    {shapes_of(setup.config), frames_of(setup.envs.spec().observation),
                     reads_own(setup.network), setup.normalizers,
-                    run_block_sizes(setup.config.of_phase(0), setup.envs).with_means}),
+                    run_block_sizes(setup.config.of_phase(0), setup.envs).with_means, setup.ranks}),
         update_(*side_, setup.network, way_.loss(), way_.minibatches(), way_.norm(),
-                cuts_of(setup.config)),
+                cuts_of(setup.config), setup.ranks),
         rnd_(rnd_of(*side_, setup)),
         value_head_(setup.network.value_head()),
         values_(setup.values) {
@@ -109,18 +114,15 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
       return {ErrorKind::kInvalidConfig,
               "device = cuda: an update was begun and never asked for; take_state() first"};
     }
-    BROADLOOM_TRY(collector_.collect(way_.acting(outputs_), update_.params(), first_step));
-    const DeviceRollout& kept = collector_.block();
+    Status collected = collector_.collect_own(way_.acting(outputs_), update_.params(), first_step);
+    if (together()) collected = share_rows(std::move(collected), first_step, block);
+    BROADLOOM_TRY(collected);
+    collector_.finish_block();
     parts_ = parts;
     if (rnd_ != nullptr) look(block);
-    bring(kept.rewards, block.rewards);
-    bring_values(block);
-    bring(kept.terminated, block.terminated);
-    bring(kept.truncated, block.truncated);
+    bring_block(block);
     ends_[0] = block.terminated.data();
     ends_[1] = block.truncated.data();
-    if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
-    if (parts == BlockParts::kAll) bring_rest(block);
     if (!waits_for_host()) compute_advantages(block);
     collector_.bring_sums();
     side_->mark();
@@ -138,7 +140,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
-    if (waits_for_host() || way_.decide()) {
+    if (waits_for_host() || way_.decide() || together()) {
       return update_.draw(seed, iteration);  // the host's part of the work, done early
     }
     update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
@@ -170,7 +172,8 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     params_.resize(learner.params.size());
     double rate = 0.0;
     const auto steps = update_.finish(params_.data(), rate);
-    BROADLOOM_TRY(status());
+    failed_ = ranks_.agree(status());  // others have learnt from a lost device's gradients
+    BROADLOOM_TRY(failed_);
     failed_ = take_in(steps, block);
     BROADLOOM_TRY(failed_);
     std::copy(params_.begin(), params_.end(), learner.params.begin());
@@ -221,7 +224,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     const Config& config = setup.config;
     if (config.algorithm != "ppo_rnd") return nullptr;
     return std::make_unique<DeviceRnd<Side>>(side, ppo_rnd_settings(config, setup.envs.spec()),
-                                             shape_of(config), cut_of(config));
+                                             shape_of(config), cut_of(config), setup.ranks);
   }
 
   // Whether the host has a part between a block and its advantages, or its update: it scales
@@ -293,7 +296,6 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     rnd_->look(kept);
     rnd_->bring_sums();
     bring(kept.int_rewards, block.int_rewards);
-    bring(kept.int_values, block.int_values);
   }
   void compute_intrinsic_advantages(RolloutBlock& block) {
     rnd_->take_rewards(block);
@@ -304,10 +306,47 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(collector_.block().int_advantages, block.int_advantages);
   }
 
+  bool together() const { return ranks_.size() > 1; }
+  // Passes the rows of each rank's environments to the others, if all ranks collected without a
+  // fault. They go through the host's block. collected: of this rank.
+  Status share_rows(Status collected, std::int64_t first_step, RolloutBlock& block) {
+    const DeviceRollout& kept = collector_.block();
+    if (collected.ok()) {
+      each_collected(kept, block, bringing());
+      collected = collector_.await_own(first_step);
+    }
+    BROADLOOM_TRY(ranks_.agree(collected, collector_.error_order()));
+    for (const BlockStage stage : {BlockStage::kCollect, BlockStage::kBootstrap}) {
+      add_arrays(block, stage, collector_.cut().env_bounds(), exchange_);
+    }
+    exchange_.finish();
+    BROADLOOM_TRY(ranks_.status());
+    each_collected(kept, block, [this](auto* rows, auto* here, std::size_t count) {
+      side_->copy_in(here, rows, count);
+    });
+    side_->wait();  // frees the pages of both copies
+    return {};
+  }
+
   // Copies to the host; the data is there once the side has waited.
   template <class Number, class Numbers>
   void bring(const Number* source, Numbers& target) {
     side_->copy_out(target.data(), source, target.size());
+  }
+  auto bringing() {
+    return [this](auto* target, const auto* source, std::size_t count) {
+      side_->copy_out(target, source, count);
+    };
+  }
+  void bring_block(RolloutBlock& block) {
+    const DeviceRollout& kept = collector_.block();
+    if (parts_ == BlockParts::kAll) return each_collected(kept, block, bringing());
+    bring(kept.rewards, block.rewards);
+    bring(kept.values, block.values);
+    bring(kept.terminated, block.terminated);
+    bring(kept.truncated, block.truncated);
+    if (kept.outcomes != nullptr) bring(kept.outcomes, block.ends);
+    if (rnd_ != nullptr) bring(kept.int_values, block.int_values);
   }
   void bring_values(RolloutBlock& block) {
     const DeviceRollout& kept = collector_.block();
@@ -316,41 +355,10 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(kept.last_values, block.last_values);
     bring(kept.final_values, block.final_values);
   }
-  void bring_rest(RolloutBlock& block) {
-    const DeviceRollout& kept = collector_.block();
-    bring_rows(kept.observations, block.observations);
-    if (block.M > 0) bring(kept.choices.valid, block.valid_actions);
-    bring(kept.actions, block.actions);
-    bring(kept.log_probs, block.log_probs);
-    if (kept.means != nullptr) bring(kept.means, block.means);
-    bring(kept.truncations, block.truncations);
-    bring_rows(kept.final_observations, block.final_observations);
-    bring_rows(kept.critic.observations, block.critic_observations);
-    bring_rows(kept.critic.final_observations, block.final_critic_observations);
-    if (rnd_ == nullptr) return;
-    bring_rows(kept.last_observations, block.last_observations);
-    bring(kept.last_int_values, block.last_int_values);
-  }
-  // Frames stored once have the host's layout, with their ages behind them.
-  void bring_rows(const DeviceObservations& source, Observations& rows) {
-    if (rows.size() == 0) return;
-    if (!source.frames.is_there()) {
-      return source.visit([&](const auto* numbers) {
-        using Number = std::remove_const_t<std::remove_pointer_t<decltype(numbers)>>;
-        side_->copy_out(rows.rows().template as<Number>(), numbers, rows.size());
-      });
-    }
-    const std::size_t N = static_cast<std::size_t>(collector_.block().N);
-    const std::uint8_t* next = source.bytes;
-    rows.visit_lines(static_cast<std::size_t>(collector_.block().T), N,
-                     [&](auto* target, std::size_t lines, std::size_t unit) {
-                       if constexpr (sizeof(*target) == 1)
-                         side_->copy_out(target, next, lines * N * unit);
-                       next = source.frames.ages;
-                     });
-  }
 
   std::unique_ptr<Side> side_;  // outlives the objects on it
+  Ranks& ranks_;
+  Exchange exchange_;
   std::string name_;
   Way way_;
   bool scales_rewards_;  // the host scales the collected rewards

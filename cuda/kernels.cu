@@ -8,7 +8,7 @@ namespace broadloom::cuda {
 
 Result<std::unique_ptr<Device>> make_cuda_device(const DeviceSetup& setup) {
   BROADLOOM_TRY(check_device(setup));
-  auto side = std::make_unique<DeviceSide>();
+  auto side = std::make_unique<DeviceSide>(setup.ranks.size() > 1 ? setup.ranks.place_here() : -1);
   if (side->status().ok()) return make_device_on(std::move(side), setup);
   return invalid("device = cuda: " + side->status().message() +
                  ". It takes an NVIDIA GPU with free memory, and its driver (nvidia-smi shows all "

@@ -55,7 +55,10 @@ class MpiRanks final : public Ranks {
     std::copy_n(name.data(), std::min<std::size_t>(length, kNameBytes - 1), mine.data());
     const std::vector<std::array<char, kNameBytes>> all = all_of(mine);
     for (std::size_t r = 0; r < all.size(); ++r) machines_[r] = all[r].data();
-    set_here(static_cast<int>(std::count(machines_.begin(), machines_.end(), machines_[rank])));
+    const auto count_here = [&](auto end) {
+      return static_cast<int>(std::count(machines_.begin(), end, machines_[rank]));
+    };
+    set_here(count_here(machines_.end()), count_here(machines_.begin() + rank));
   }
 
   // Otherwise, running ranks would wait for this one forever.

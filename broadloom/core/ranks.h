@@ -40,6 +40,8 @@ class Ranks {
   bool is_first() const { return rank_ == 0; }
   // Number of ranks on this machine, which share its memory; includes this one.
   int here() const { return here_; }
+  // Index of this process among those, from 0.
+  int place_here() const { return place_here_; }
   const Status& status() const { return status_; }
   const RankTraffic& traffic() const { return traffic_; }
 
@@ -73,7 +75,10 @@ class Ranks {
 
  protected:
   Ranks(int rank, int size) : rank_(rank), size_(size) {}
-  void set_here(int count) { here_ = count; }
+  void set_here(int count, int place) {
+    here_ = count;
+    place_here_ = place;
+  }
   virtual Status do_share(std::byte* buffer, std::span<const std::size_t> offsets) = 0;
   virtual Status do_deal(const std::byte* out, std::span<const std::size_t> out_offsets,
                          std::byte* in, std::span<const std::size_t> in_offsets) = 0;
@@ -83,7 +88,7 @@ class Ranks {
   // Updates traffic_ after an exchange that began at `begin`.
   void count(std::span<const std::size_t> offsets, std::chrono::steady_clock::time_point begin);
 
-  int rank_, size_, here_ = 1;
+  int rank_, size_, here_ = 1, place_here_ = 0;
   Status status_;
   RankTraffic traffic_;
 };

@@ -48,9 +48,10 @@ std::size_t step_bytes(const EnvSpec& spec, const Config& config) {
 
 }  // namespace
 
-// The GPU sends the arrays that reports need, or the whole block if hashes or instruments read it.
+// The GPU sends the arrays that reports need, or the whole block if hashes, instruments or other
+// ranks read it.
 // The CPU sends the update's permutations.
-std::size_t passing_bytes(const RunSizes& run, VecEnv& envs) {
+std::size_t passing_bytes(const RunSizes& run, VecEnv& envs, int ranks) {
   const Config& config = run.config;
   const CompanionSize& companion = run.companion;
   if (config.device == "cpu") return 0;
@@ -60,7 +61,7 @@ std::size_t passing_bytes(const RunSizes& run, VecEnv& envs) {
     notes = std::max(notes, notes_bytes(phase, run.network.parameter_count()) +
                                 notes_bytes(phase, companion.parameters));
   }
-  const bool is_read_whole = config.hashes || !config.instruments.empty();
+  const bool is_read_whole = config.hashes || !config.instruments.empty() || ranks > 1;
   // Reward, value and advantage for each kind of value, the scaled reward that returns, and the end
   // flags.
   const bool scales = config.norm_reward || config.reward_scale != 1.0;

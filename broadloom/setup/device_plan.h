@@ -8,6 +8,6 @@
 namespace broadloom {
 
 // The bytes of MemoryPlan::passing; 0 when training on the CPU.
-std::size_t passing_bytes(const RunSizes& run, VecEnv& envs);
+std::size_t passing_bytes(const RunSizes& run, VecEnv& envs, int ranks);
 
 }  // namespace broadloom

@@ -73,7 +73,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int rank
   plan.normaliser = normaliser_bytes(run);
   plan.network = Learner::bytes(run.network);
   plan.exchange = rank_bytes(run, ranks);
-  plan.passing = passing_bytes(run, envs);
+  plan.passing = passing_bytes(run, envs, ranks);
   return plan;
 }
 

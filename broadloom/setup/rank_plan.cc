@@ -49,8 +49,9 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
   const int other_envs = now.num_envs - (own > 0 ? shards[own - 1].end : 0);
   plan.block = static_cast<double>(exchanged_bytes_per_env(sizes)) * other_envs;
   const CompanionSize companion = companion_size(now, envs.spec());
-  plan.statistics = statistics_bytes(companion.normalised, others);
-  if (now.norm_obs) {
+  const bool are_sent = now.device == "cpu";  // a device sums up all rows itself
+  if (are_sent) plan.statistics = statistics_bytes(companion.normalised, others);
+  if (are_sent && now.norm_obs) {
     plan.statistics +=
         statistics_bytes(sizes.D, others) + statistics_bytes(sizes.critic.size, others);
   }

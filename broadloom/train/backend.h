@@ -1,5 +1,5 @@
-// Collects a trainer's blocks and learns from them: on the CPU, alone or with other ranks, or on a
-// GPU. The core loop calls only this interface.
+// Collects a trainer's blocks and learns from them: on the CPU, alone or with other ranks, or on
+// GPUs. The core loop calls only this interface.
 #pragma once
 
 #include <cstdint>
@@ -68,12 +68,18 @@ class Backend {
   virtual void state_restored(std::int64_t /*iteration*/) {}
 
   // Copies the first rank's trainer state to all ranks.
-  virtual Status copy_first_rank_state(Trainer&) { return {}; }
+  Status copy_first_rank_state(Trainer& trainer);
   // Fails if ranks have different parameters.
-  virtual Status compare_params() { return {}; }
+  Status compare_params();
 
  protected:
   explicit Backend(const BackendSetup& setup) : setup_(setup), exchange_(setup.ranks) {}
+
+  // Gives every rank the states of the environments that others step. Environments that are never
+  // stepped or at rest are the same on all ranks.
+  Status share_environments();
+  // Fails unless they were shared after `iteration`, since `shared`.
+  static Status check_shared(std::int64_t shared, std::int64_t iteration);
 
   BackendSetup setup_;
 
@@ -84,7 +90,7 @@ class Backend {
 // A backend on the CPU, as one of the setup's ranks.
 std::unique_ptr<Backend> make_host_backend(const BackendSetup& setup);
 
-// A backend on the config's device. kInvalidConfig with several ranks; the errors of make_device().
+// A backend on the config's device, as one of the setup's ranks. Fails as make_device() does.
 Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup);
 
 }  // namespace broadloom

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/learn/algorithm.h"
@@ -82,6 +83,9 @@ struct DeviceSetup {
   ThreadPool& pool;  // steps environments that have no kernels
   ObsNormalizers normalizers = {};
   ValueNormalizer* values = nullptr;  // null: the critic's outputs are values
+  // Processes that train the run together, each with a device of its own. As on the CPU, all have
+  // whole blocks and whole gradients.
+  Ranks& ranks = Ranks::alone();
 };
 
 // Fails if the config is not supported, if the machine has no device, or if the device has too

@@ -1,7 +1,5 @@
 // The backend of a device, which holds environments, block and parameters. The CPU's copies are
 // updated on request.
-#include <fmt/core.h>
-
 #include <utility>
 
 #include "broadloom/train/backend.h"
@@ -21,7 +19,11 @@ class DeviceBackend final : public Backend {
   Algorithm& algorithm() override { return *device_; }
   const Device* device() const override { return device_.get(); }
 
-  void reshape(const Config& now) override { device_->reshape(now); }
+  // Another shape may divide the environments among ranks in another way.
+  void reshape(const Config& now) override {
+    device_->reshape(now);
+    has_new_environments_ = has_new_environments_ || together();
+  }
 
   Status fill_block(const RunClock& clock, bool is_watched) override {
     if (is_behind_) BROADLOOM_TRY(device_->take_state(setup_.learner, setup_.envs));
@@ -36,18 +38,26 @@ class DeviceBackend final : public Backend {
 
   void bootstrap_values() override {}  // the block arrives with them
 
-  bool steps_elsewhere() const override { return !device_->steps_on_host(); }
+  bool steps_elsewhere() const override { return together() || !device_->steps_on_host(); }
 
   Status gather_environments(std::int64_t iteration) override {
-    if (is_behind_ || gathered_iteration_ == iteration || device_->steps_on_host()) return {};
-    BROADLOOM_TRY(device_->bring_environments(setup_.envs));
+    if (is_behind_ || gathered_iteration_ == iteration || !steps_elsewhere()) return {};
+    Status brought;
+    if (!device_->steps_on_host()) brought = device_->bring_environments(setup_.envs);
+    BROADLOOM_TRY(ranks().agree(brought));
+    if (together()) BROADLOOM_TRY(share_environments());
     gathered_iteration_ = iteration;
     return {};
   }
 
+  // With several ranks, the first one may call this alone.
   Status capture(std::int64_t iteration) override {
     if (is_behind_) return {};
-    BROADLOOM_TRY(gather_environments(iteration));
+    if (together()) {
+      BROADLOOM_TRY(check_shared(gathered_iteration_, iteration));
+    } else {
+      BROADLOOM_TRY(gather_environments(iteration));
+    }
     return device_->bring_moments(setup_.learner);
   }
 
@@ -58,6 +68,8 @@ class DeviceBackend final : public Backend {
   }
 
  private:
+  bool together() const { return setup_.ranks.size() > 1; }
+
   std::unique_ptr<Device> device_;
   BlockParts parts_;
   bool is_behind_ = true;                // the CPU's copies must be sent to the device
@@ -68,14 +80,9 @@ class DeviceBackend final : public Backend {
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup) {
-  if (setup.ranks.size() > 1) {
-    return invalid(
-        fmt::format("device = {}: got {} ranks, expected 1; train with one process, or set "
-                    "device = cpu",
-                    setup.config.device, setup.ranks.size()));
-  }
-  Result<std::unique_ptr<Device>> device = make_device(
-      {setup.config, setup.network, setup.envs, setup.pool, setup.normalizers, setup.value_norm});
+  Result<std::unique_ptr<Device>> device =
+      make_device({setup.config, setup.network, setup.envs, setup.pool, setup.normalizers,
+                   setup.value_norm, setup.ranks});
   if (!device.ok()) return device.status();
   return std::unique_ptr<Backend>(std::make_unique<DeviceBackend>(setup, device.take()));
 }

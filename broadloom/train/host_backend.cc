@@ -1,14 +1,8 @@
 // Backends of the CPU: alone, and as one of several ranks.
-#include <fmt/core.h>
+#include <memory>
 
-#include <span>
-#include <vector>
-
-#include "broadloom/core/hash.h"
-#include "broadloom/env/simulator_call.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/train/backend.h"
-#include "broadloom/train/trainer.h"
 
 namespace broadloom {
 namespace {
@@ -50,54 +44,18 @@ class RankedBackend final : public HostBackend {
 
   bool steps_elsewhere() const override { return true; }
 
-  // Environments that are never stepped or at rest are the same on all ranks.
   Status gather_environments(std::int64_t iteration) override {
     if (gathered_iteration_ == iteration) return {};
-    VecEnv& envs = setup_.envs;
-    BROADLOOM_TRY(
-        ranks().agree(call_simulator(envs.spec().id, "capture", [&] { return envs.capture(); })));
-    std::vector<TensorRef> tensors;
-    BROADLOOM_TRY(
-        ranks().agree(with_simulator_errors([&] { tensors = state_of_simulator(envs, "envs"); })));
-    const std::size_t count = static_cast<std::size_t>(envs.num_envs());
-    for (const TensorRef& tensor : tensors) {
-      exchange().add_lines(tensor.data, 1, count, tensor.bytes() / count,
-                           setup_.collector.cut().env_bounds());
-    }
-    exchange().finish();
-    BROADLOOM_TRY(ranks().agree(
-        call_simulator(envs.spec().id, "state_restored", [&] { return envs.state_restored(); })));
+    BROADLOOM_TRY(share_environments());
     gathered_iteration_ = iteration;
-    return ranks().status();
+    return {};
   }
 
   Status capture(std::int64_t iteration) override {
-    if (gathered_iteration_ == iteration) return {};
-    return invalid(
-        fmt::format("the states of other ranks' environments are of iteration {}, expected "
-                    "{}; call gather_environments() on all ranks first",
-                    gathered_iteration_, iteration));
+    return check_shared(gathered_iteration_, iteration);
   }
 
   void state_restored(std::int64_t iteration) override { gathered_iteration_ = iteration; }
-
-  Status copy_first_rank_state(Trainer& trainer) override {
-    BROADLOOM_TRY(ranks().agree(trainer.capture()));
-    std::vector<TensorRef> tensors;
-    BROADLOOM_TRY(ranks().agree(with_simulator_errors([&] { tensors = trainer.state(); })));
-    for (const auto& more : {trainer.report_state(), trainer.instrument_state()}) {
-      tensors.insert(tensors.end(), more.begin(), more.end());
-    }
-    for (const TensorRef& tensor : tensors) exchange().add(tensor.data, tensor.bytes(), 0);
-    exchange().finish();
-    BROADLOOM_TRY(ranks().status());
-    return ranks().agree(ranks().is_first() ? Status() : trainer.state_restored());
-  }
-
-  Status compare_params() override {
-    const auto params = std::as_bytes(std::span(setup_.learner.params));
-    return ranks().agree(ranks().status(), 0, hash64(params));
-  }
 
  private:
   std::int64_t gathered_iteration_ = 0;  // of the gathered environments

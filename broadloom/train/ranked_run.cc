@@ -66,8 +66,8 @@ std::string c_library() {
   return "unknown";
 }
 
-// Text of everything that may change bits: what steps the environments, and the processor if it
-// changes their bits.
+// Text of everything that may change bits: what steps the environments, and the processor or the
+// GPU if it changes their bits.
 std::string simulator_text(const Trainer& trainer) {
   const EnvSpec& spec = trainer.spec();
   std::string text = spec.engine.empty() ? "Broadloom" : spec.engine;
@@ -76,6 +76,9 @@ std::string simulator_text(const Trainer& trainer) {
                         spec.plugin.hash);
   }
   const std::string isa = active_isa();
+  if (trainer.device() != nullptr && trainer.config().precision == "tf32") {
+    text += ", on " + trainer.device()->name();
+  }
   const std::string bits = bits_of(trainer.config(), isa, trainer.simulator());
   if (bits == "common") return text;
   const std::string cpu = make_manifest({}, 0, 1, isa).cpu;

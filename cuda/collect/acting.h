@@ -90,4 +90,19 @@ struct EpsilonActing {
   }
 };
 
+// Stores the deviations of the policy that draws a block, if they are parameters. shape:
+// shape_for_rows(dimensions of the action).
+struct KeepLogStdKernel {
+  DeviceNetwork network;
+  const float* params;
+  float* log_std;
+
+  template <class Block>
+  BROADLOOM_HD void operator()(Block& block) const {
+    const int a = block.index() * block.threads() + block.thread();
+    if (a < network.pairs.count)
+      log_std[a] = network.deviation.log_std(params[network.log_std + a]);
+  }
+};
+
 }  // namespace broadloom::cuda

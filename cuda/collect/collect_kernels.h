@@ -172,8 +172,9 @@ struct StepActor {
     const CollectSteps& steps = keeper.steps;
     const DeviceRollout& rollout = steps.rollout;
     const DeviceNetwork& network = steps.network;
-    const int tile_rows = steps.tiles.rows, first = block.index() * tile_rows;
-    const int left = rollout.N - first, rows = left < tile_rows ? left : tile_rows;
+    const int tile_rows = steps.tiles.rows;
+    const int first = rollout.first_env + block.index() * tile_rows;
+    const int left = rollout.end_env - first, rows = left < tile_rows ? left : tile_rows;
     const std::size_t first_row = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const DeviceObservations seen = rollout.now.offset_by(first * width);
@@ -260,10 +261,6 @@ struct StepActor {
     const int stride = steps.tiles.rows;
     float* const kept = steps.rollout.means + row * static_cast<std::size_t>(network.outputs);
     for (int o = 0; o < network.outputs; ++o) kept[o] = outputs[o * stride];
-    if (row > 0 || !network.has_log_std) return;
-    for (int a = 0; a < network.pairs.count; ++a) {
-      steps.rollout.old_log_std[a] = network.dimension(steps.params, outputs, stride, a).log_std;
-    }
   }
 
   // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: the action
@@ -285,7 +282,7 @@ struct StepActor {
   }
 };
 
-// Collects these steps for all N environments: observe, draw actions, step, store.
+// Collects these steps for all own environments: observe, draw actions, step, store.
 //
 // Environments are independent, so a thread block loops over the steps of its own environments
 // without waiting for others. Its copy of the policy's weights serves all steps.
@@ -371,7 +368,7 @@ struct ClearKernel {
   }
 };
 
-// The second half: the results have come. shape: shape_for_rows(N).
+// The second half: the results have come. shape: shape_for_rows(own_envs()).
 template <class Observed>
 struct KeepKernel : CollectSteps {
   ShownNumbers shown;
@@ -379,8 +376,8 @@ struct KeepKernel : CollectSteps {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int n = block.index() * block.threads() + block.thread();
-    if (n >= rollout.N || rollout.faults[n] != kNoFault) return;
+    const int n = rollout.first_env + block.index() * block.threads() + block.thread();
+    if (n >= rollout.end_env || rollout.faults[n] != kNoFault) return;
     const StepKeeper<Observed> keeper{*this, shown};
     if (results.rewards != nullptr) take(keeper, n);
     keeper.keep(n, begin);

@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/core/ranks.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/rollout/block_shape.h"
+#include "broadloom/rollout/rank_cut.h"
 #include "cuda/collect/advantages_kernel.h"
 #include "cuda/collect/collect_kernels.h"
 #include "cuda/collect/denormalise_kernel.h"
@@ -27,6 +29,7 @@ struct RolloutOptions {
   bool has_critic_rows = false;     // whether the critic reads observations of its own
   ObsNormalizers normalizers = {};  // null: observations are used as they are
   bool with_means = false;          // of the policy
+  Ranks& ranks = Ranks::alone();    // processes that collect the block together
 };
 
 template <class Side>
@@ -41,6 +44,8 @@ class DeviceCollector {
       : side_(side),
         network_(network),
         like_(like),
+        ranks_(options.ranks),
+        cut_(cut_of(options.shapes[0])),
         normalizer_(side, options.normalizers.policy, options.shapes),
         critic_normalizer_(side, options.normalizers.critic, options.shapes),
         envs_(std::move(stepper)),
@@ -56,6 +61,9 @@ class DeviceCollector {
     block_.T = shape.num_steps;
     block_.N = shape.num_envs;
     block_.S = like_.max_truncations(shape.num_steps);
+    cut_ = cut_of(shape);
+    block_.first_env = cut_.envs().begin;
+    block_.end_env = cut_.envs().end;
     block_.observations.frames = is_kept_once(block_.frames, shape)
                                      ? FramesOnce{block_.frames, shape.num_envs, ages_}
                                      : FramesOnce{};
@@ -82,29 +90,51 @@ class DeviceCollector {
   // EpsilonActing. An error is of environments without kernels, or the fault before it.
   template <class Acting>
   Status collect(const Acting& acting, const float* params, std::int64_t first_step) {
-    BROADLOOM_TRY(envs_->begin_block(block_, first_step));
+    BROADLOOM_TRY(collect_own(acting, params, first_step));
+    finish_block();
+    return {};
+  }
+
+  // The two halves of collect(). Between them, ranks pass the rows of their own environments, with
+  // values but not normalised, to each other.
+  template <class Acting>
+  Status collect_own(const Acting& acting, const float* params, std::int64_t first_step) {
+    brought_fault_ = kNoFault;
     normalizer_.begin_block();
     critic_normalizer_.begin_block();
-    const ObservationScale scale = normalizer_.scale(), critic_scale = critic_normalizer_.scale();
-    const int at_once = envs_->steps_at_once(block_.T);
-    for (int t = 0; t < block_.T; t += at_once) {
-      const int end = std::min(t + at_once, block_.T);
-      const Status stepped =
-          envs_->step(acting,
-                      {network_, params, block_, acting_tiles_, acting_places_, scale, critic_scale,
-                       first_step, t, end},
-                      shape_of_rows(network_.actor, acting_room_, acting_room_.rows, block_.N));
-      if (!stepped.ok()) return first_of_both(stepped, first_step);
+    if (block_.own_envs() > 0) BROADLOOM_TRY(step_own(acting, params, first_step));
+    if (block_.old_log_std != nullptr && network_.has_log_std) {
+      side_.run(KeepLogStdKernel{network_, params, block_.old_log_std},
+                shape_for_rows(network_.pairs.count));
     }
     const bool is_own = block_.critic.are_there();
     const CriticRows& own = block_.critic;
     value_all(params, block_.read_by(1), is_own ? own.now : block_.now,
               is_own ? own.final_observations : block_.final_observations,
-              is_own ? critic_scale : scale);
-    normalise();
+              is_own ? critic_normalizer_.scale() : normalizer_.scale());
+    if (network_.values > 1) keep_last_observations();
     find_first_fault();
     return {};
   }
+  void finish_block() {
+    normalise(normalizer_, block_.observations.floats, block_.D);
+    normalise(critic_normalizer_, block_.critic.observations.floats, block_.critic.D);
+  }
+
+  // Waits for the rows of collect_own(), and fails as take_sums() does.
+  Status await_own(std::int64_t first_step) {
+    side_.copy_out(&brought_fault_, first_fault_, 1);
+    side_.wait();
+    BROADLOOM_TRY(side_.status());
+    return brought_status(first_step);
+  }
+  // Sort key of the error of collect_own() or await_own() within the block, as on the host.
+  std::uint64_t error_order() const {
+    if (brought_fault_ != kNoFault) return brought_fault_;
+    return fault_order(envs_->last_step(), FaultPlace::kStep, block_.first_env);
+  }
+  // The environments of each rank.
+  const RankCut& cut() const { return cut_; }
 
   // Copies to the host: the first fault, and the block's sums for the normaliser.
   void bring_sums() {
@@ -174,17 +204,34 @@ class DeviceCollector {
  private:
   void observe() { envs_->observe(block_.shown); }
 
-  void find_first_fault() {
-    side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
+  RankCut cut_of(const BlockShape& shape) const {
+    return {ShardPlan(shape.num_envs, kTileRows), ranks_};
   }
-  // The block's first fault, which comes before what ended its steps; else `ended`.
-  Status first_of_both(const Status& ended, std::int64_t first_step) {
-    find_first_fault();
-    side_.copy_out(&brought_fault_, first_fault_, 1);
-    side_.wait();
-    BROADLOOM_TRY(side_.status());
-    BROADLOOM_TRY(brought_status(first_step));
-    return ended;
+
+  template <class Acting>
+  Status step_own(const Acting& acting, const float* params, std::int64_t first_step) {
+    BROADLOOM_TRY(envs_->begin_block(block_, first_step));
+    const KernelShape shape =
+        shape_of_rows(network_.actor, acting_room_, acting_room_.rows, block_.own_envs());
+    const int at_once = envs_->steps_at_once(block_.T);
+    for (int t = 0; t < block_.T; t += at_once) {
+      const int end = std::min(t + at_once, block_.T);
+      const Status stepped =
+          envs_->step(acting,
+                      {network_, params, block_, acting_tiles_, acting_places_, normalizer_.scale(),
+                       critic_normalizer_.scale(), first_step, t, end},
+                      shape);
+      if (stepped.ok()) continue;
+      find_first_fault();
+      BROADLOOM_TRY(await_own(first_step));  // a fault comes before what ended the steps
+      return stepped;
+    }
+    return {};
+  }
+
+  void find_first_fault() {
+    side_.run(FirstFaultKernel{block_.faults + block_.first_env, block_.own_envs(), first_fault_},
+              FirstFaultKernel::shape());
   }
 
   // The error of the fault that was brought.
@@ -231,18 +278,15 @@ class DeviceCollector {
     });
   }
 
-  // Replaces raw observations by those that networks saw, once all are collected.
-  void normalise() {
-    const std::size_t envs = static_cast<std::size_t>(block_.N);
-    if (network_.values > 1) {
-      block_.now.visit([&](auto* now) {
-        using Number = std::remove_pointer_t<decltype(now)>;
-        normalizer_.normalise(now, envs, block_.D, block_.last_observations.as<Number>());
-      });
-    }
-    normalise(normalizer_, block_.observations.floats, block_.D);
-    normalise(critic_normalizer_, block_.critic.observations.floats, block_.critic.D);
+  // Keeps the observations that follow the block, as networks see them.
+  void keep_last_observations() {
+    block_.now.visit([&](auto* now) {
+      using Number = std::remove_pointer_t<decltype(now)>;
+      normalizer_.normalise(now, static_cast<std::size_t>(block_.N), block_.D,
+                            block_.last_observations.as<Number>());
+    });
   }
+  // Replaces raw observations by those that networks saw, once all are collected.
   void normalise(DeviceNormalizer<Side>& normalizer, float* seen, int D) {
     if (normalizer.scale().mean == nullptr) return;
     normalizer.add_up(FloatRows{seen}, false, block_.T, block_.N);
@@ -328,6 +372,8 @@ class DeviceCollector {
               .D = D,
               .A = A,
               .S = 0,
+              .first_env = 0,
+              .end_env = 0,
               .frames = frames,
               .observations = numbers(room.seen),
               .actions = floats(all * A),
@@ -376,6 +422,8 @@ class DeviceCollector {
   Side& side_;
   DeviceNetwork network_;
   const VecEnv& like_;
+  Ranks& ranks_;
+  RankCut cut_;
   DeviceNormalizer<Side> normalizer_, critic_normalizer_;
   std::unique_ptr<EnvStepper> envs_;
   DeviceRollout block_;

@@ -49,9 +49,11 @@ struct ActionChoices {
 };
 
 // The arrays of RolloutBlock that collection fills, and the state that passes from block to block.
-// E: all environments, of which this block steps the first N.
+// E: all environments, of which this block steps the first N. Each of several ranks steps a part of
+// them, and gets the rows of the others.
 struct DeviceRollout {
   int T, N, D, A, S;
+  int first_env, end_env;                 // environments that are stepped here
   FrameLayout frames;                     // layout of frame stacks; count 1: no stacks
   DeviceObservations observations;        // [T, N, D] raw during collection
   float* actions;                         // [T, N, A] as drawn
@@ -79,6 +81,7 @@ struct DeviceRollout {
   BROADLOOM_HD const DeviceObservations& read_by(int side) const {
     return side == 1 && critic.are_there() ? critic.observations : observations;
   }
+  BROADLOOM_HD int own_envs() const { return end_env - first_env; }
   // Whether environments show single frames, which are stacked here.
   BROADLOOM_HD bool shows_frames() const { return shown.bytes != now.bytes; }
   BROADLOOM_HD NextObservations next() const {

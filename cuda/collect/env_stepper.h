@@ -31,10 +31,13 @@ class EnvStepper {
   // Shows what the environments show that were taken; those that the host steps wait for
   // begin_block(). shown: has the dtype of their observation space.
   virtual void observe(const DeviceObservations& shown) = 0;
-  // Before a block of its first N environments. An error is the environments'.
+  // Before a block of the rollout's own environments. An error is the environments'.
   virtual Status begin_block(const DeviceRollout& /*block*/, std::int64_t /*first_step*/) {
     return {};
   }
+
+  // The block's step that was begun last.
+  virtual int last_step() const { return 0; }
 
   // The end flags [T, N] of a block that went well have come to the host. An error is the
   // environments'.
@@ -103,6 +106,7 @@ class StepByStep : public EnvStepper {
 
   void take(VecEnv& envs) override { envs_ = &envs; }
   void observe(const DeviceObservations&) override {}  // begin_block() does
+  int last_step() const override { return last_step_; }
   Status step(const PolicyActing& acting, const CollectSteps& steps,
               const KernelShape& shape) override {
     return run(acting, steps, shape);
@@ -120,6 +124,7 @@ class StepByStep : public EnvStepper {
   template <class Observed, class Acting>
   Status step_all(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
     for (int t = steps.begin; t < steps.end; ++t) {
+      last_step_ = t;
       BROADLOOM_TRY(
           static_cast<Own&>(*this).template step_at<Observed>(acting, one_step(steps, t), shape));
     }
@@ -136,6 +141,7 @@ class StepByStep : public EnvStepper {
   ShownNumbers shown_;
   ActionBounds bounds_;
   VecEnv* envs_ = nullptr;  // null before take()
+  int last_step_ = 0;
 
  private:
   template <class Acting>

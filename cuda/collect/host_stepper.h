@@ -62,27 +62,28 @@ class HostRows {
     return ends_.empty() ? nullptr : &ends_[static_cast<std::size_t>(t) * N];
   }
 
-  Status observe(VecEnv& envs, int N, std::int64_t step) {
-    const Status seen = each_part(envs, N, [&](int begin, int end) -> Status {
+  // Shows environments `own`.
+  Status observe(VecEnv& envs, Shard own, std::int64_t step) {
+    const Status seen = each_part(envs, own, [&](int begin, int end) -> Status {
       const std::size_t row = static_cast<std::size_t>(begin);
       observe_simulator(envs, begin, end, now_.rows(row), critic_now_.rows(row));
       masks_.read(envs, begin, end, row);
       return {};
     });
     if (!seen.ok()) return step_failed(step, seen);
-    is_broken_ = !shows_what_can_act(N);
+    is_broken_ = !shows_what_can_act(own);
     return {};
   }
 
-  // Steps environments [0, N) at step t of a block with S slots for truncations.
-  Status step(VecEnv& envs, int N, int t, int S, std::int64_t first_step) {
-    const Status stepped = each_part(envs, N, [&](int begin, int end) -> Status {
-      BROADLOOM_TRY(step_simulator(envs, begin, end, rows_of_step(envs, N, t, begin)));
+  // Steps environments `own` at step t of a block.
+  Status step(VecEnv& envs, Shard own, const DeviceRollout& block, int t, std::int64_t first_step) {
+    const Status stepped = each_part(envs, own, [&](int begin, int end) -> Status {
+      BROADLOOM_TRY(step_simulator(envs, begin, end, rows_of_step(envs, block.N, t, begin)));
       masks_.read(envs, begin, end, static_cast<std::size_t>(begin));
       return {};
     });
     if (!stepped.ok()) return step_failed(first_step + t, stepped);
-    look_at_step(N, t, S);
+    look_at_step(own, block.S, t);
     return {};
   }
   // The rows of step t for environments from `begin` on.
@@ -100,9 +101,9 @@ class HostRows {
             critic_last_.rows(row)};
   }
   // After a player of blocks (env/block_player.h) has written these rows.
-  void took_step(const VecEnv& envs, int N, int t, int S) {
-    masks_.read(envs, 0, N, 0);
-    look_at_step(N, t, S);
+  void took_step(const VecEnv& envs, const DeviceRollout& block, int t) {
+    masks_.read(envs, 0, block.N, 0);
+    look_at_step({0, block.N}, block.S, t);
   }
   // Whether the last results have a number that is not finite, no valid action, or more truncations
   // than the block has slots. Their environments are not stepped any more, as on the CPU.
@@ -111,11 +112,12 @@ class HostRows {
  private:
   static std::size_t count(const VecEnv& envs) { return static_cast<std::size_t>(envs.num_envs()); }
 
-  void look_at_step(int N, int t, int S) {
+  void look_at_step(Shard own, int S, int t) {
     if (t == 0) std::fill(truncations_.begin(), truncations_.end(), 0);
-    is_broken_ = !shows_what_can_act(N) ||
-                 !broadloom::all_finite(rewards_.data(), static_cast<std::size_t>(N));
-    for (int n = 0; n < N; ++n) {
+    is_broken_ = !shows_what_can_act(own) ||
+                 !broadloom::all_finite(&rewards_[static_cast<std::size_t>(own.begin)],
+                                        static_cast<std::size_t>(own.size()));
+    for (int n = own.begin; n < own.end; ++n) {
       if (truncated_[static_cast<std::size_t>(n)] == 0) continue;
       is_broken_ = is_broken_ || !all_finite(last_, n, 1) || !all_finite(critic_last_, n, 1);
       is_broken_ = is_broken_ || ++truncations_[static_cast<std::size_t>(n)] > S;
@@ -123,9 +125,12 @@ class HostRows {
   }
 
   // Whether all observations are finite and leave a valid action.
-  bool shows_what_can_act(int N) {
-    if (!all_finite(now_, 0, N) || !all_finite(critic_now_, 0, N)) return false;
-    for (int n = 0; n < N && masks_.width() > 0; ++n) {
+  bool shows_what_can_act(Shard own) {
+    if (!all_finite(now_, own.begin, own.size()) ||
+        !all_finite(critic_now_, own.begin, own.size())) {
+      return false;
+    }
+    for (int n = own.begin; n < own.end && masks_.width() > 0; ++n) {
       if (!masks_.can_act(static_cast<std::size_t>(n))) return false;
     }
     return true;
@@ -137,17 +142,17 @@ class HostRows {
         static_cast<std::size_t>(count) * static_cast<std::size_t>(rows.type().size));
   }
 
-  // Calls f(begin, end) for parts of [0, N), and returns the first part's error.
+  // Calls f(begin, end) for parts of `own`, and returns the first part's error.
   template <class F>
-  Status each_part(const VecEnv& envs, int N, const F& f) {
+  Status each_part(const VecEnv& envs, Shard own, const F& f) {
     const auto call = [&f](int begin, int end) {
       return with_simulator_errors([&] { return f(begin, end); });
     };
-    if (envs.traits().whole_batch) return call(0, N);
-    const int parts = std::min(N, pool_.threads());
+    if (envs.traits().whole_batch) return call(own.begin, own.end);
+    const int parts = std::min(own.size(), pool_.threads());
     std::vector<Status> errors(static_cast<std::size_t>(parts));
     const auto edge = [&](int part) {
-      return static_cast<int>(static_cast<std::int64_t>(N) * part / parts);
+      return own.begin + static_cast<int>(std::int64_t{own.size()} * part / parts);
     };
     pool_.run(parts, [&](int part) {
       errors[static_cast<std::size_t>(part)] = call(edge(part), edge(part + 1));
@@ -180,23 +185,23 @@ class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
   Status bring(VecEnv&) override { return {}; }  // the host has their state
   // Anew for each block, as on the CPU: the environments may have begun new episodes.
   Status begin_block(const DeviceRollout& block, std::int64_t first_step) override {
-    BROADLOOM_TRY(rows_.observe(*this->envs_, block.N, first_step));
+    BROADLOOM_TRY(rows_.observe(*this->envs_, own(block), first_step));
     send_now(block);
     return {};
   }
 
-  // One step, or by a player of blocks all of them.
+  // One step, or by a player of blocks all of them. Players step as one batch, so no other rank has
+  // a part.
   template <class Observed, class Acting>
   Status step_all(const Acting& acting, const CollectSteps& steps, const KernelShape& shape) {
     BlockPlayer* const player = block_player(*this->envs_);
     if (player == nullptr) return Base::template step_all<Observed>(acting, steps, shape);
     Status status;
-    int last = 0;  // the step that was under way when it failed
     const Status played = with_simulator_errors([&] {
       return player->play(steps.end, [&](int t, StepRows& rows) {
-        last = t;
+        this->last_step_ = std::min(t, steps.end - 1);
         if (t > 0) {
-          rows_.took_step(*this->envs_, steps.rollout.N, t - 1, steps.rollout.S);
+          rows_.took_step(*this->envs_, steps.rollout, t - 1);
           send<Observed>(this->one_step(steps, t - 1));
         }
         if (t == steps.end) return true;
@@ -206,28 +211,32 @@ class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
       });
     });
     if (!status.ok() || played.ok()) return status;
-    return step_failed(steps.first_step + std::min(last, steps.end - 1), played);
+    return step_failed(steps.first_step + this->last_step_, played);
   }
   template <class Observed, class Acting>
   Status step_at(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
     const DeviceRollout& block = step.rollout;
     BROADLOOM_TRY(choose<Observed>(acting, step, shape));
-    BROADLOOM_TRY(rows_.step(*this->envs_, block.N, step.begin, block.S, step.first_step));
+    BROADLOOM_TRY(rows_.step(*this->envs_, own(block), block, step.begin, step.first_step));
     send<Observed>(step);
     return {};
   }
 
  private:
+  static Shard own(const DeviceRollout& block) { return {block.first_env, block.end_env}; }
+
   // Brings actions of this step to the host.
   template <class Observed, class Acting>
   Status choose(const Acting& acting, const CollectSteps& step, const KernelShape& shape) {
     const DeviceRollout& block = step.rollout;
+    const std::size_t actions = static_cast<std::size_t>(block.A);
+    const std::size_t first = static_cast<std::size_t>(block.first_env) * actions;
     this->template act<Observed>(acting, step, shape);
     if (rows_.is_broken()) {  // the kernels have noted where
       return not_finite(FaultPlace::kObservation, "an environment", step.first_step + step.begin);
     }
-    this->side_.copy_out(rows_.actions(), block.clipped,
-                         static_cast<std::size_t>(block.N) * static_cast<std::size_t>(block.A));
+    this->side_.copy_out(rows_.actions() + first, block.clipped + first,
+                         static_cast<std::size_t>(block.own_envs()) * actions);
     this->side_.wait();
     return this->side_.status();
   }
@@ -236,30 +245,36 @@ class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
   void send(const CollectSteps& step) {
     Side& side = this->side_;
     const DeviceRollout& block = step.rollout;
-    const std::size_t N = static_cast<std::size_t>(block.N);
-    const std::size_t first = static_cast<std::size_t>(step.begin) * N;
-    side.copy_in(block.rewards + first, rows_.rewards(), N);
-    side.copy_in(block.terminated + first, rows_.terminated(), N);
-    side.copy_in(block.truncated + first, rows_.truncated(), N);
+    const int t = step.begin;
+    const std::size_t n = static_cast<std::size_t>(block.first_env);
+    const std::size_t count = static_cast<std::size_t>(block.own_envs());
+    const std::size_t first = static_cast<std::size_t>(t) * static_cast<std::size_t>(block.N) + n;
+    side.copy_in(block.rewards + first, rows_.rewards() + n, count);
+    side.copy_in(block.terminated + first, rows_.terminated() + n, count);
+    side.copy_in(block.truncated + first, rows_.truncated() + n, count);
     if (block.outcomes != nullptr) {
-      side.copy_in(block.outcomes + first, rows_.ends(step.begin, block.N), N);
+      side.copy_in(block.outcomes + first, rows_.ends(t, block.N) + n, count);
     }
     send_now(block);
     send_last(block);
-    side.run(KeepKernel<Observed>{step, this->shown_, {}}, shape_for_rows(block.N));
-    if (step.end == block.T) side.wait();  // a step and the whole block pass apart
+    side.run(KeepKernel<Observed>{step, this->shown_, {}}, shape_for_rows(block.own_envs()));
+    if (t + 1 == block.T) side.wait();  // a step and the whole block pass apart
   }
   void send_now(const DeviceRollout& block) {
-    send_rows(rows_.now(), block.shown, 0, block.N);
-    send_rows(rows_.critic_now(), block.critic.now, 0, block.N);
-    const std::size_t flags = static_cast<std::size_t>(block.N) * rows_.masks().width();
-    if (flags > 0) this->side_.copy_in(block.choices.valid_now, rows_.masks().row(0), flags);
+    send_rows(rows_.now(), block.shown, block.first_env, block.end_env);
+    send_rows(rows_.critic_now(), block.critic.now, block.first_env, block.end_env);
+    const std::size_t width = rows_.masks().width();
+    const std::size_t first = static_cast<std::size_t>(block.first_env);
+    if (width > 0) {
+      this->side_.copy_in(block.choices.valid_now + first * width, rows_.masks().row(first),
+                          static_cast<std::size_t>(block.own_envs()) * width);
+    }
   }
   // Last observations of episodes that were truncated, by runs of neighbours: images are large.
   void send_last(const DeviceRollout& block) {
-    for (int begin = 0; begin < block.N;) {
+    for (int begin = block.first_env; begin < block.end_env;) {
       int end = begin;
-      while (end < block.N && rows_.truncated()[end] != 0) ++end;
+      while (end < block.end_env && rows_.truncated()[end] != 0) ++end;
       send_rows(rows_.last(), block.ends, begin, end);
       send_rows(rows_.critic_last(), block.critic.ends, begin, end);
       begin = end + 1;

@@ -15,6 +15,7 @@
 #include "cuda/learn/delta_kernel.h"
 #include "cuda/learn/delta_phases.h"
 #include "cuda/learn/product_phase.h"
+#include "cuda/learn/rank_gradient.h"
 #include "cuda/learn/step_kernels.h"
 #include "cuda/learn/tensor_delta_kernel.h"
 #include "cuda/learn/tensor_weights_kernel.h"
@@ -43,13 +44,15 @@ class DeviceGradient {
 
   // loss: keeps as many numbers as those of run(). sizes: of all gradients that run() will be asked
   // for. side must outlive this object. With tensor cores, shared memory must fit eight rows
-  // (TensorTile).
+  // (TensorTile). ranks: each computes a run of the partial gradients, and all get the whole
+  // gradient.
   DeviceGradient(Side& side, const ActorCritic& network, const Loss& loss,
-                 const std::vector<GradientSize>& sizes)
+                 const std::vector<GradientSize>& sizes, Ranks& ranks = Ranks::alone())
       : side_(side),
         network_(learning_network(network, loss)),
         shape_(side.shape()),
-        room_(delta_room(network_, shape_.shared_bytes)) {
+        room_(delta_room(network_, shape_.shared_bytes)),
+        ranks_(side, ranks, network.parameter_count()) {
     make_arrays(sizes);
     make_jobs(network);
   }
@@ -59,6 +62,8 @@ class DeviceGradient {
   void run(const DeviceRollout& rollout, const Loss& loss, const float* params,
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
+    const RankRuns runs = ranks_.runs(size.partials);
+    const int first = runs.begin(ranks_.rank()), own = own_partials(size);
     GradientWork<Sums> work{network_,
                             params,
                             transposed_,
@@ -68,22 +73,24 @@ class DeviceGradient {
                             tile_sums_,
                             terms_,
                             grads_,
-                            sums,
+                            sums + static_cast<std::ptrdiff_t>(first) * network_.sides(),
                             images_,
                             group_rows(size),
-                            {size.samples, size.partials, 0, rows_of(size)},
+                            {size.samples, size.partials, first, own, 0, rows_of(size)},
                             {}};
     for (int side = 0; side < network_.sides(); ++side) {
       work.places[side] =
           TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
     }
-    const int end = most_rows(size);
+    const int end = own > 0 ? most_rows(size) : 0;
     for (int& begin = work.rows.begin; begin < end; begin += work.rows.most) {
       make_deltas({work, rollout, loss, indices, shift});
-      learn_weights({{work, jobs_}}, size.partials);
+      learn_weights({{work, jobs_}}, own);
     }
-    side_.run(ReduceKernel{grads_, size.partials, network_.parameters, chunks_, squares_},
-              ReduceKernel::shape(chunk_count_));
+    reduce(own);
+    if (ranks_.is_alone()) return;
+    ranks_.add_up(runs, network_.sides(), grads_, sums);
+    reduce(1);  // for the squares of the whole gradient
   }
 
   // The last gradient [P] and its length, on the side.
@@ -95,12 +102,22 @@ class DeviceGradient {
  private:
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
 
+  int own_partials(const GradientSize& size) const {
+    const RankRuns runs = ranks_.runs(size.partials);
+    return runs.end(ranks_.rank()) - runs.begin(ranks_.rank());
+  }
+  // Adds up `partials` partial gradients.
+  void reduce(int partials) {
+    side_.run(ReduceKernel{grads_, partials, network_.parameters, chunks_, squares_},
+              ReduceKernel::shape(chunk_count_));
+  }
   // Rows of the largest partial gradient.
   static int most_rows(const GradientSize& size) {
     const int tiles = tile_count(size.samples);
     return (tiles + size.partials - 1) / size.partials * kTileRows;
   }
-  // Rows of a partial gradient in one pass. More rows take several passes.
+  // Rows of a partial gradient in one pass. More rows take several passes. With tensor cores, bits
+  // depend on it, so it is the same for any number of ranks.
   int rows_of(const GradientSize& size) const {
     const std::size_t of_tile = GradientWork<Sums>::floats_for(network_, kTileRows);
     const int fit = static_cast<int>(std::min<std::size_t>(
@@ -109,10 +126,10 @@ class DeviceGradient {
   }
 
   void make_arrays(const std::vector<GradientSize>& sizes) {
-    int partials = 0, rows = 0, most_groups = 0;
+    int partials = 1, rows = 0, most_groups = 0;
     for (const GradientSize& size : sizes) {
-      const int of_size = size.partials * rows_of(size);
-      partials = std::max(partials, size.partials);
+      const int own = own_partials(size), of_size = own * rows_of(size);
+      partials = std::max(partials, own);
       rows = std::max(rows, of_size);
       most_groups = std::max(most_groups, of_size / group_rows(size));
     }
@@ -255,6 +272,7 @@ class DeviceGradient {
   DeviceNetwork network_;
   SideShape shape_;
   TileRoom room_;
+  RankGradient<Side> ranks_;
   std::size_t floats_ = 0;
   float* images_ = nullptr;
   float *arrays_ = nullptr, *transposed_ = nullptr, *log_std_ = nullptr, *grads_ = nullptr;

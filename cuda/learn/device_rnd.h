@@ -24,10 +24,10 @@ namespace broadloom::cuda {
 template <class Side>
 class DeviceRnd {
  public:
-  // shape: of blocks. cut: of minibatches. The network must fit_kernels(). side must outlive this
-  // object.
+  // shape: of blocks. cut: of minibatches. ranks: see DeviceGradient. The network must
+  // fit_kernels(). side and ranks must outlive this object.
   DeviceRnd(Side& side, const PpoRndSettings& settings, const BlockShape& shape,
-            const MinibatchCut& cut)
+            const MinibatchCut& cut, Ranks& ranks)
       : side_(side),
         settings_(settings),
         shape_(shape),
@@ -39,7 +39,7 @@ class DeviceRnd {
         runs_(side, device_network(network_).actor, shape.batch()),
         parameters_(side, device_network(network_)),
         most_(partials_of(cut.max_size())),
-        gradient_(side, network_, {}, sizes()) {
+        gradient_(side, network_, {}, sizes(), ranks) {
     make_arrays();
   }
 

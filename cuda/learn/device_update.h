@@ -76,18 +76,19 @@ class DeviceUpdate {
   using Rules = StepRules<Sums>;
 
   // The network must fit_kernels(). norm: of advantages. cuts: all cuts of blocks, the initial one
-  // first. side must outlive this object.
+  // first. ranks: see DeviceGradient. side and ranks must outlive this object.
   DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
                const MinibatchSettings& settings, AdvantageNorm norm,
-               const std::vector<MinibatchCut>& cuts)
+               const std::vector<MinibatchCut>& cuts, Ranks& ranks = Ranks::alone())
       : side_(side),
+        ranks_(ranks),
         network_(device_network(network)),
         loss_(loss),
         settings_(settings),
         norm_(norm),
         permutations_(settings.shuffle, settings.update_epochs),
         learnt_(side, network_),
-        gradient_(side, network, loss, room_for(cuts).sizes) {
+        gradient_(side, network, loss, room_for(cuts).sizes, ranks) {
     make_arrays(room_for(cuts));
   }
 
@@ -199,9 +200,9 @@ class DeviceUpdate {
         take_step(step);
       }
     };
-    // RND's number of samples differs from step to step. Very many launches are not worth the
-    // memory of a recording.
-    if (rnd_ != nullptr || steps_ > kMostRepeated) {
+    // RND's number of samples differs from step to step, and ranks wait for each other between
+    // launches. Very many launches are not worth the memory of a recording.
+    if (rnd_ != nullptr || ranks_.size() > 1 || steps_ > kMostRepeated) {
       launch();
     } else {
       side_.repeat(all_steps_, StepsKey{rollout, loss_}, launch);
@@ -403,6 +404,7 @@ class DeviceUpdate {
   }
 
   Side& side_;
+  Ranks& ranks_;
   DeviceNetwork network_;
   Loss loss_;
   MinibatchSettings settings_;

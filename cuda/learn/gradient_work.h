@@ -12,14 +12,15 @@
 namespace broadloom::cuda {
 
 // The rows of one pass: of each partial gradient up to `most` rows, starting at `begin`. `most` is
-// a multiple of kTileRows. Rows p * most and on of the arrays belong to partial gradient p.
+// a multiple of kTileRows. Rows p * most and on of the arrays belong to own partial gradient p.
 struct RowsAtHand {
   int samples,
-      partials;  // of the minibatch; partial_gradient_count(): the host's cut, for the same bits
+      partials;    // of the minibatch; partial_gradient_count(): the host's cut, for the same bits
+  int first, own;  // the run of partial gradients that are computed here: all, or a rank's
   int begin, most;
 
-  BROADLOOM_HD int all() const { return partials * most; }
-  // Rows of partial gradient p in this pass, and the first one's index in the minibatch.
+  BROADLOOM_HD int all() const { return own * most; }
+  // Rows of own partial gradient p in this pass, and the first one's index in the minibatch.
   BROADLOOM_HD int rows_of(int p) const {
     const int left = end_of(p) - first_of(p);
     return left < 0 ? 0 : left < most ? left : most;
@@ -41,7 +42,7 @@ struct RowsAtHand {
  private:
   BROADLOOM_HD int end_of(int p) const {
     const int tiles = (samples + kTileRows - 1) / kTileRows;
-    const int row = first_tile(p + 1, tiles, partials) * kTileRows;
+    const int row = first_tile(first + p + 1, tiles, partials) * kTileRows;
     return row < samples ? row : samples;
   }
 };
@@ -57,8 +58,8 @@ struct GradientWork {
   float* log_std;      // [groups, outputs] derivatives of a Gaussian's log_std
   Sums* tile_sums;     // [groups, sides]
   double* terms;       // [tiles, sides, TileTerms::kCount]; or null
-  float* grads;        // [partials, P]
-  Sums* sums;          // [partials, sides]
+  float* grads;        // [own partials, P]
+  Sums* sums;          // [own partials, sides]
   float* images;       // [groups of group_rows, sides, image_floats()] (TensorDeltaKernel); or null
   int group_rows;      // rows per entry of tile_sums, log_std and images: kTileRows, or a part
   RowsAtHand rows;

@@ -21,8 +21,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int p = block.index() % work.rows.partials;
-    const WeightsJob job = jobs[block.index() / work.rows.partials];
+    const int p = block.index() % work.rows.own;
+    const WeightsJob job = jobs[block.index() / work.rows.own];
     const Rows rows(*this, job, p);
     if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
     if (job.kind == WeightsJob::kImage) return image(job, rows, job.i + block.thread());

@@ -25,8 +25,8 @@ struct WeightsKernel : WeightsWork<Sums> {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int p = block.index() % work.rows.partials;
-    const WeightsJob job = jobs[block.index() / work.rows.partials];
+    const int p = block.index() % work.rows.own;
+    const WeightsJob job = jobs[block.index() / work.rows.own];
     const Rows rows(*this, job, p);
     if (job.kind == WeightsJob::kDense) {
       return panel(block, job, rows, rows.body.hidden[job.layer], panel_of(job, rows));

@@ -21,7 +21,12 @@ struct NoKernel {
 
 class DeviceSide {
  public:
-  DeviceSide() {
+  // rank_here: of several ranks, this one's index on its machine. They take the machine's devices
+  // in turn, and use the side in the thread that made it. Below 0: the thread's present device.
+  explicit DeviceSide(int rank_here = -1) {
+    int devices = 0;
+    if (rank_here >= 0 && keep(cudaGetDeviceCount(&devices)))
+      keep(cudaSetDevice(rank_here % devices));
     // Non-blocking: it does not wait for other streams of the process.
     if (keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking))) {
       keep(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));

@@ -16,7 +16,6 @@
 #include "tests/cuda/device_trainers.h"
 #include "tests/env/observation_envs.h"
 #include "tests/learn/a2c.h"
-#include "tests/ranks/thread_ranks.h"
 #include "tests/support/release_only.h"
 
 namespace broadloom::cuda {
@@ -258,16 +257,6 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
   const Status refused = Trainer::create(narrow, 1).status();
   EXPECT_NE(refused.message().find("MB copies to and from the device"), std::string::npos)
       << refused.message();
-}
-
-TEST_F(DeviceFaults, RefusesSeveralRanks) {
-  const Config config = config_of("CartPole-v1", {{"device", "cuda"}});
-  ThreadWorld world(2);
-  world.run([&](Ranks& ranks) {
-    const Status status = Trainer::create(config, 1, ranks).status();
-    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
-    EXPECT_NE(status.message().find("got 2 ranks"), std::string::npos) << status.message();
-  });
 }
 
 }  // namespace

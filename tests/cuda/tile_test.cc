@@ -126,7 +126,7 @@ void expect_the_same(const Case& test_case, FiberOrder order) {
                                    sums.data(),
                                    nullptr,
                                    kTileRows,
-                                   {test_case.rows, 1, 0, whole},
+                                   {test_case.rows, 1, 0, 1, 0, whole},
                                    {TilePlaces(known.actor, whole, kUse), {}}};
   emulate(WeightsKernel<PqnSums>{{work, jobs.data()}},
           WeightsKernel<PqnSums>::shape(work.network, static_cast<int>(jobs.size()), 1), order);
