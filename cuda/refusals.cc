@@ -113,13 +113,23 @@ Status check_simulator(const DeviceSetup& setup) {
   return {};
 }
 
-Status check_environments(const DeviceSetup& setup) {
+Status check_groups(const DeviceSetup& setup) {
   for (const Space* seen :
        {&setup.envs.spec().observation, &setup.envs.spec().critic_observation}) {
-    if (seen->groups.empty()) continue;
-    return refuse(fmt::format("observations in groups, {}", shape_text(*seen)),
-                  "take an environment with one array");
+    for (const ObservationGroup& group : seen->groups) {
+      if (group.dtype == Dtype::kF32) continue;
+      return refuse(fmt::format("observations in groups, {}, of which '{}' is not float32",
+                                shape_text(*seen), group.name),
+                    "take an environment with float32 groups alone");
+    }
   }
+  if (!reads_groups(setup.network)) return {};
+  return refuse("groups of observations with layers of their own, or for one side alone",
+                "remove group_encoders, policy_groups and critic_groups");
+}
+
+Status check_environments(const DeviceSetup& setup) {
+  BROADLOOM_TRY(check_groups(setup));
   const Space& critic = setup.envs.spec().critic_observation;
   if (critic.dtype == Dtype::kU8 && critic.frames > 1) {
     return refuse("stacks of images that the critic alone observes",

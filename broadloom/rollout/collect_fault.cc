@@ -49,6 +49,16 @@ Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
                       step)};
 }
 
+std::string group_of_fault(const Space& space, std::span<const float> observation) {
+  for (const ObservationGroup& group : space.groups) {
+    if (!all_finite(&observation[static_cast<std::size_t>(group.first)],
+                    static_cast<std::size_t>(group.size))) {
+      return group.name;
+    }
+  }
+  return {};
+}
+
 Status step_failed(std::int64_t step, const Status& error) {
   return {error.kind(),
           fmt::format("the simulator failed at its step {}: {}", step, error.message())};
@@ -62,7 +72,7 @@ Status too_many_truncations(const EnvSpec& spec, int env, std::int64_t step, int
       env, spec.id, step, most, spec.max_episode_steps));
 }
 
-Status fault_status(std::uint64_t order, std::int64_t first_step) {
+Status fault_status(std::uint64_t order, std::int64_t first_step, const std::string& group) {
   if (order == kNoFault) return {};
   const FaultLocation fault = decode_fault(order);
   if (fault.place == FaultPlace::kStep) {
@@ -72,7 +82,8 @@ Status fault_status(std::uint64_t order, std::int64_t first_step) {
                         "truncated, and an index below its end_reasons. Correct the simulator.",
                         fault.env, first_step + fault.step)};
   }
-  return not_finite(fault.place, fmt::format("environment {}", fault.env), first_step + fault.step);
+  return not_finite(fault.place, fmt::format("environment {}", fault.env), first_step + fault.step,
+                    group);
 }
 
 }  // namespace broadloom

@@ -55,6 +55,9 @@ int first_not_finite(std::span<const float> rows, int width);
 Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
                   const std::string& group = "");
 
+// The name of the group with the first number that is not finite in an observation; "": none.
+std::string group_of_fault(const Space& space, std::span<const float> observation);
+
 // The error of a simulator whose step failed, with the simulator's own. step: of the run.
 Status step_failed(std::int64_t step, const Status& error);
 
@@ -62,6 +65,7 @@ Status step_failed(std::int64_t step, const Status& error);
 Status too_many_truncations(const EnvSpec& spec, int env, std::int64_t step, int most);
 
 // The error for a sort key, in a block that begins at the run's step first_step. Ok for kNoFault.
-Status fault_status(std::uint64_t order, std::int64_t first_step);
+// group: see not_finite().
+Status fault_status(std::uint64_t order, std::int64_t first_step, const std::string& group = "");
 
 }  // namespace broadloom

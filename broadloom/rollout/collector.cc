@@ -467,7 +467,8 @@ bool Collector::check(Group& group, std::span<const float> rows, int width, std:
   if (row < 0) return true;
   group.fault = {group.rows.begin + row, step, place, {}};
   if (place == FaultPlace::kObservation) {
-    group.fault.group = group_of(rows.subspan(static_cast<std::size_t>(row) * width, width));
+    group.fault.group = group_of_fault(envs_.spec().observation,
+                                       rows.subspan(static_cast<std::size_t>(row) * width, width));
   }
   return false;
 }
@@ -500,17 +501,6 @@ bool Collector::check_bytes(Group& group, std::span<const float> rows, std::int6
   return true;
 }
 
-// The name of the group with the first number that is not finite in an observation.
-std::string Collector::group_of(std::span<const float> row) const {
-  for (const ObservationGroup& group : envs_.spec().observation.groups) {
-    if (!all_finite(&row[static_cast<std::size_t>(group.first)],
-                    static_cast<std::size_t>(group.size))) {
-      return group.name;
-    }
-  }
-  return {};
-}
-
 // A simulator without final observations still uses slots, which get no value. False at more
 // truncations than slots, or if a final observation is not finite.
 bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step,
@@ -523,7 +513,8 @@ bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std
         !all_finite(std::span(raw.floats()).subspan(row * width, width).data(), width)) {
       group.fault = {shard.begin + static_cast<int>(k), step, FaultPlace::kFinalObservation, {}};
       if (&out == &block.final_observations) {
-        group.fault.group = group_of(std::span(raw.floats()).subspan(row * width, width));
+        group.fault.group = group_of_fault(envs_.spec().observation,
+                                           std::span(raw.floats()).subspan(row * width, width));
       }
       return false;
     }

@@ -162,7 +162,6 @@ class Collector {
                       RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
-  std::string group_of(std::span<const float> row) const;
   bool check_bytes(Group& group, std::span<const float> rows, std::int64_t step) const;
   bool check(Group& group, std::span<const float> rows, int width, std::int64_t step,
              FaultPlace place);

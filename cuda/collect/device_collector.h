@@ -235,14 +235,27 @@ class DeviceCollector {
   }
 
   // The error of the fault that was brought.
-  Status brought_status(std::int64_t first_step) const {
-    if (brought_fault_ != kNoFault) {
-      const FaultLocation fault = decode_fault(brought_fault_);
-      if (fault.place == FaultPlace::kTruncation) {
-        return too_many_truncations(like_.spec(), fault.env, first_step + fault.step, block_.S);
-      }
+  Status brought_status(std::int64_t first_step) {
+    if (brought_fault_ == kNoFault) return {};
+    const FaultLocation fault = decode_fault(brought_fault_);
+    if (fault.place == FaultPlace::kTruncation) {
+      return too_many_truncations(like_.spec(), fault.env, first_step + fault.step, block_.S);
     }
-    return fault_status(brought_fault_, first_step);
+    return fault_status(brought_fault_, first_step, group_of(fault));
+  }
+  // The environment was not stepped any more, so its row is still there; a simulator on the device
+  // may have stepped on.
+  std::string group_of(const FaultLocation& fault) {
+    const Space& space = like_.spec().observation;
+    const bool is_seen = fault.place == FaultPlace::kObservation;
+    if (space.groups.empty() || !(is_seen || fault.place == FaultPlace::kFinalObservation))
+      return "";
+    std::vector<float> row(static_cast<std::size_t>(space.size));
+    const DeviceObservations& rows = is_seen ? block_.shown : block_.ends;
+    side_.copy_out(row.data(), rows.floats + static_cast<std::size_t>(fault.env) * row.size(),
+                   row.size());
+    side_.wait();
+    return group_of_fault(space, row);
   }
 
   // Calls f(stacks [N, D], bytes) if stacks are made here. They come last in the state of the

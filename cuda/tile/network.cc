@@ -1,5 +1,7 @@
 #include "cuda/tile/network.h"
 
+#include <span>
+
 #include "broadloom/nn/policy_distribution.h"
 #include "cuda/tile/packed_weights.h"
 
@@ -34,14 +36,13 @@ DeviceLayer device_layer(const Layer& layer) {
 // convolutions and a sum.
 constexpr std::size_t kSectionLayers = 2 + 4 * ResidualSection::kBlocks;
 
-// The residual sections of a chain, and the number of its layers that they are. An activation
-// follows the last one.
+// The residual sections at the front of layers, and the number of layers that they are. An
+// activation follows the last one.
 struct Residual {
   ResidualSections all;
   std::size_t layers = 0;
 };
-Residual residual(const Chain& chain) {
-  const std::vector<Layer>& layers = chain.layers();
+Residual residual(std::span<const Layer> layers) {
   Residual made;
   const auto begins = [&](std::size_t l) {
     return l + kSectionLayers < layers.size() && layers[l].kind == LayerKind::kConvolution &&
@@ -63,13 +64,26 @@ DeviceNorm device_norm(const Layer& layer) {
           layer.out.size() / slice.out};
 }
 
+// The layers of a chain, without parts and join if these pass the whole row on as it is.
+std::span<const Layer> layers_of(const Chain& chain) {
+  const std::span<const Layer> layers = chain.layers();
+  std::size_t l = 0, next = 0;  // number of the row
+  for (; l < layers.size() && layers[l].kind == LayerKind::kPart; ++l) {
+    if (layers[l].first != next || layers[l].divisor != 1.0f) return layers;
+    next += static_cast<std::size_t>(layers[l].out.size());
+  }
+  const bool is_whole = l > 0 && l < layers.size() && layers[l].kind == LayerKind::kJoin &&
+                        next == static_cast<std::size_t>(layers[0].in.size());
+  return is_whole ? layers.subspan(l + 1) : layers;
+}
+
 DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRange& range) {
   DeviceBody body{
       0, {}, {}, dense(head), static_cast<int>(range.begin), static_cast<int>(range.end)};
-  const Residual before = residual(chain);
+  const std::span<const Layer> layers = layers_of(chain);
+  const Residual before = residual(layers);
   body.residual = before.all;
-  for (std::size_t l = before.layers; l < chain.layers().size(); ++l) {
-    const Layer& one = chain.layers()[l];
+  for (const Layer& one : layers.subspan(before.layers)) {
     if (one.kind == LayerKind::kLayerNorm) {
       body.norms[body.layers - 1] = device_norm(one);
     } else {
@@ -80,16 +94,17 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
 }
 
 // Accepts dense layers, optionally after convolutions or residual sections, that end in an
-// activation. All layers may
-// have a normalisation before it, or none: moments are placed by the first layer's (TilePlaces).
+// activation. All layers may have a normalisation before it, or none: moments are placed by the
+// first layer's (TilePlaces).
 // Tensor cores take one convolution, and no residual sections.
 bool is_known(const Chain& chain, bool is_rounded) {
   const int most_convolutions = is_rounded ? 1 : kMostLayers;
-  if (is_rounded && residual(chain).all.are_there()) return false;
+  const std::span<const Layer> all = layers_of(chain);
+  const Residual before = residual(all);
+  if (is_rounded && before.all.are_there()) return false;
   int layers = 0, convolutions = 0, norms = 0;
   bool is_open = false;  // the last layer still lacks its activation
-  for (std::size_t l = residual(chain).layers; l < chain.layers().size(); ++l) {
-    const Layer& layer = chain.layers()[l];
+  for (const Layer& layer : all.subspan(before.layers)) {
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
     const bool convolves = layer.kind == LayerKind::kConvolution && layers == convolutions &&
                            convolutions < most_convolutions && layer.convolution.padding == 0;
@@ -137,7 +152,18 @@ DeviceNetwork network_of(const ActorCritic& network) {
   return made;
 }
 
+// Whether the chain begins with groups that do not make up the row as it is.
+bool has_groups(const Chain& chain) {
+  const std::span<const Layer> layers = layers_of(chain);
+  return !layers.empty() && layers[0].kind == LayerKind::kPart;
+}
+
 }  // namespace
+
+bool reads_groups(const ActorCritic& network) {
+  return has_groups(network.encoder()) || has_groups(network.actor()) ||
+         has_groups(network.critic());
+}
 
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();

@@ -180,6 +180,9 @@ struct TilePlaces {
 // The bodies are separate, and the critic may read an observation of its own and gives at most two
 // values. Or there is one such body, shared or for action values.
 bool fits_kernels(const ActorCritic& network);
+// Whether groups of an observation pass through layers of their own, or only some reach a side.
+// Kernels know only whole rows.
+bool reads_groups(const ActorCritic& network);
 // Only for networks that fit.
 DeviceNetwork device_network(const ActorCritic& network);
 

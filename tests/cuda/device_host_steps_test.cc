@@ -66,6 +66,30 @@ class Stuck final : public Simulator, public ActionMasks {
   int steps_ = 0;
 };
 
+// CartPole as a dictionary of two vectors.
+class TwoVectors final : public Simulator {
+ public:
+  TwoVectors(std::unique_ptr<VecEnv> inner, const std::string& id)
+      : Simulator(std::move(inner), id, {}) {
+    const Space two = Space::box({-9.0f, -9.0f}, {9.0f, 9.0f});
+    group_observations({{"cart", two}, {"pole", two}});
+  }
+};
+
+// places: of numbers that are not finite.
+void register_two_vectors(const std::string& id, const std::vector<NotFinite::Place>& places = {}) {
+  const auto make = [=](const VecEnvOptions& options) {
+    return std::make_unique<TwoVectors>(
+        std::make_unique<NotFinite>(make_vec_env("CartPole-v1", {}, options).take(), id, places,
+                                    false),
+        id);
+  };
+  const EnvSpec spec = make({})->spec();
+  ASSERT_TRUE(register_environment(simulator_entry(spec, [=](const VecEnvOptions& options) {
+                return Result<std::unique_ptr<VecEnv>>(make(options));
+              })).ok());
+}
+
 // Shows the critic a number that is not finite, at a step of one environment.
 class BadForCritic final : public Simulator {
  public:
@@ -405,6 +429,28 @@ TEST_F(HostSteps, FailWhereTheCriticSeesANumberThatIsNotFinite) {
         spec.id, kNormalised, ErrorKind::kNumeric,
         is_last ? "last observation of environment 3 is not finite at its step " : "critic");
   }
+}
+
+TEST_F(HostSteps, TrainOnGroupsOfVectors) {
+  ASSERT_NO_FATAL_FAILURE(register_two_vectors("HostGroups-v0"));
+  for (const Options& options :
+       {kNormalised, combine(kShort, {{"shared_encoder", "true"}}), kPqn}) {
+    expect_the_same("HostGroups-v0", options);
+  }
+  ASSERT_NO_FATAL_FAILURE(
+      register_two_vectors("BadGroups-v0", {{7, 20, NotFinite::What::kObservation}}));
+  expect_same_failure("BadGroups-v0", kNormalised, ErrorKind::kNumeric,
+                      "observation 'cart' of environment 7 is not finite at its step 21");
+  const auto refusal = [](const char* env_id, Options options) {
+    options.emplace_back("device", "cuda");
+    return Trainer::create(config_of(env_id, options), 1).status().message();
+  };
+  EXPECT_EQ(refusal("HostGroups-v0", {{"critic_groups", "pole"}}),
+            "device = cuda: got groups of observations with layers of their own, or for one side "
+            "alone, which kernels cannot do yet; remove group_encoders, policy_groups and "
+            "critic_groups, or set device = cpu");
+  EXPECT_NE(refusal("Turntable-v0", {}).find("of which 'image' is not float32"), std::string::npos)
+      << refusal("Turntable-v0", {});
 }
 
 // A fault of an earlier step comes before what ended the steps.

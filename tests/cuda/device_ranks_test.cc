@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace {
 
 class DeviceRanks : public DeviceTrainer {};
 
-constexpr int kBlocksOfRun = 4;
+constexpr int kBlocksOfRun = 3;
 using State = std::vector<std::string>;  // as state_of() returns it
 
 struct Outcome {
@@ -133,13 +134,15 @@ TEST_F(DeviceRanks, StepWhatEachOwns) {
   expect_same_on_ranks("Windy-v0", combine(kThreeShards, {{"norm_obs", "true"}}), 3);
   expect_same_on_ranks(
       "CartPole-v1",
-      {{"shape_schedule", "13x16 @ 0, 40x8 @ 0.1, 20x12 @ 0.3"}, {"norm_obs", "true"}}, 2);
+      {{"shape_schedule", "13x16 @ 0, 40x8 @ 0.1, 20x12 @ 0.25"}, {"norm_obs", "true"}}, 2);
 }
 
 TEST_F(DeviceRanks, HaveTheBitsOfTensorCores) {
   emulation.limits.shared_bytes = 227 * 1024;
   expect_same_on_ranks(
-      "CartPole-v1", combine(kThreeShards, {{"device", "cuda"}, {"precision", "tf32"}}), 2, "cuda");
+      "CartPole-v1",
+      combine(kThreeShards, {{"device", "cuda"}, {"precision", "tf32"}, {"update_epochs", "1"}}), 2,
+      "cuda");
 }
 
 TEST_F(DeviceRanks, GoOnWithOthers) {
@@ -174,6 +177,28 @@ TEST_F(DeviceRanks, FailWithTheFirstFault) {
   EXPECT_NE(expected.message().find("environment 5"), std::string::npos) << expected.message();
   ThreadWorld world(2);
   world.run([&](Ranks& ranks) { EXPECT_EQ(failure("cuda", ranks).message(), expected.message()); });
+}
+
+// The second rank's device is lost at any launch, of a block or of an update.
+TEST_F(DeviceRanks, FailTogetherIfADeviceIsLost) {
+  if (device_is_real()) GTEST_SKIP() << "others need the device";
+  const Config config = config_of("CartPole-v1", combine(kShort, {{"device", "cuda"}}));
+  for (const std::uint64_t launches : {3, 30, 57, 60, 63}) {
+    std::mutex making;
+    ThreadWorld world(2);
+    world.run([&](Ranks& ranks) {
+      std::unique_ptr<Trainer> trainer;
+      {
+        const std::lock_guard lock(making);
+        emulation.limits.launches = ranks.is_first() ? HostLimits().launches : launches;
+        trainer = Trainer::create(config, 1, ranks).take();
+      }
+      Status status;
+      for (int i = 0; i < 20 && status.ok(); ++i) status = trainer->iterate();
+      EXPECT_EQ(status.kind(), ErrorKind::kIo);
+      EXPECT_NE(status.message().find("device is lost"), std::string::npos) << status.message();
+    });
+  }
 }
 
 TEST_F(DeviceRanks, ReceiveWhatWasPlanned) {

@@ -36,6 +36,9 @@ class Simulator : public ForwardingVecEnv, public EnvMaker {
 
  protected:
   void mask_actions() { spec_.action.masked = true; }
+  void group_observations(const std::vector<std::pair<std::string, Space>>& groups) {
+    spec_.observation = Space::grouped(groups);
+  }
 
  private:
   EnvSpec spec_;
