@@ -54,28 +54,25 @@ struct NeighbourProduct {
 // Pixels of a line that a thread works on together, so that it reads a weight once for them.
 inline constexpr int kPixelsTogether = 4;
 
-// Adds the products of one neighbour. sources: of each pixel; where it is not there, its numbers
-// are 0.
+// Adds the products of one neighbour of each pixel. Numbers of a source that is null are 0.
 BROADLOOM_HD inline void add_neighbours(const NeighbourProduct& product,
                                         const float* const (&sources)[kPixelsTogether],
-                                        const bool (&are_there)[kPixelsTogether], const float* w,
-                                        float (&sums)[kPixelsTogether][4]) {
+                                        const float* w, float (&sums)[kPixelsTogether][4]) {
   for (int d = 0; d < product.depth; d += 4) {
     RunPart<kPixelsTogether> part;
     for (int i = 0; i < 4; ++i) part.w[i] = load_four(w + (d + i) * product.w_row);
     for (int k = 0; k < kPixelsTogether; ++k) {
-      part.x[k] = are_there[k] ? load_four(sources[k] + d) : Four{};
+      part.x[k] = sources[k] != nullptr ? load_four(sources[k] + d) : Four{};
     }
     part.add_to(sums);
   }
 }
 BROADLOOM_HD inline void add_neighbours(const NeighbourProduct& product,
                                         const float* const (&sources)[kPixelsTogether],
-                                        const bool (&are_there)[kPixelsTogether], const float* w,
-                                        float (&sums)[kPixelsTogether][1]) {
+                                        const float* w, float (&sums)[kPixelsTogether][1]) {
   for (int d = 0; d < product.depth; ++d) {
     for (int k = 0; k < kPixelsTogether; ++k) {
-      const float x = are_there[k] ? sources[k][d] : 0.0f;
+      const float x = sources[k] != nullptr ? sources[k][d] : 0.0f;
       sums[k][0] = element::mul_add(x, w[d * product.w_row], sums[k][0]);
     }
   }
@@ -106,13 +103,12 @@ BROADLOOM_HD void multiply_neighbours(const Team& team, const NeighbourProduct& 
       const int y = line + tap / 3 - 1, next = first + tap % 3 - 1;
       if (product.skips(y)) continue;
       const float* sources[kPixelsTogether];
-      bool are_there[kPixelsTogether];
       for (int k = 0; k < kPixelsTogether; ++k) {
-        are_there[k] = y >= 0 && y < product.height && next + k >= 0 && next + k < product.width;
-        sources[k] = image + (are_there[k] ? (y * product.width + next + k) * product.depth : 0);
+        const bool is_there =
+            y >= 0 && y < product.height && next + k >= 0 && next + k < product.width;
+        sources[k] = is_there ? image + (y * product.width + next + k) * product.depth : nullptr;
       }
-      add_neighbours(product, sources, are_there, product.w + tap * product.next_tap + column,
-                     sums);
+      add_neighbours(product, sources, product.w + tap * product.next_tap + column, sums);
     }
     for (int k = 0; k < kPixelsTogether && first + k < product.width; ++k) {
       const int place = row * y_row + (line * product.width + first + k) * product.columns + column;
