@@ -29,18 +29,18 @@ double value_at(const Curve& curve, double step) {
 }
 
 // A point of the mean and its interval.
-struct CurvePoint {
+struct BandPoint {
   double step = 0.0, mean = 0.0, low = 0.0, high = 0.0;
 };
 
 struct DrawnLine {
   std::string words;  // its name and number of runs
   std::size_t place = 0;
-  std::vector<CurvePoint> band;
+  std::vector<BandPoint> band;
 };
 
 // The lowest and highest run at a step.
-CurvePoint with_range(const std::vector<Curve>& curves, CurvePoint point) {
+BandPoint with_range(const std::vector<Curve>& curves, BandPoint point) {
   point.low = point.high = value_at(curves.front(), point.step);
   for (const Curve& curve : curves) {
     point.low = std::min(point.low, value_at(curve, point.step));
@@ -49,16 +49,16 @@ CurvePoint with_range(const std::vector<Curve>& curves, CurvePoint point) {
   return point;
 }
 
-Result<std::vector<CurvePoint>> band_of(const std::vector<Curve>& curves) {
+Result<std::vector<BandPoint>> band_of(const std::vector<Curve>& curves) {
   const RunCurves runs{static_cast<int>(curves.size()), 1, curves};
   const Result<std::vector<double>> steps = common_steps(runs, kPoints);
   if (!steps.ok()) return steps.status();
   const Result<EfficiencyCurve> found = sample_efficiency(runs, steps.value());
   if (!found.ok()) return found.status();
-  std::vector<CurvePoint> band;
+  std::vector<BandPoint> band;
   for (std::size_t i = 0; i < steps.value().size(); ++i) {
     const Estimate& iqm = found.value().iqm[i];
-    const CurvePoint point{steps.value()[i], iqm.value, iqm.low, iqm.high};
+    const BandPoint point{steps.value()[i], iqm.value, iqm.low, iqm.high};
     band.push_back(runs.runs < kRunsForInterval ? with_range(curves, point) : point);
   }
   return band;
@@ -116,10 +116,10 @@ CurveAxis step_axis(double last_step, double first_pixel, double last_pixel) {
 }
 
 CurveAxis return_axis(const std::vector<DrawnLine>& lines, double first_pixel, double last_pixel) {
-  const CurvePoint& first = lines.front().band.front();
+  const BandPoint& first = lines.front().band.front();
   CurveAxis axis{first.low, first.high, 1.0, first_pixel, last_pixel};
   for (const DrawnLine& line : lines) {
-    for (const CurvePoint& point : line.band) {
+    for (const BandPoint& point : line.band) {
       axis.low = std::min(axis.low, point.low);
       axis.high = std::max(axis.high, point.high);
     }
@@ -190,7 +190,7 @@ std::string css_of(const DrawnLine& line) {
 
 std::string drawn_line(const DrawnLine& line, const CurveAxis& x, const CurveAxis& y) {
   std::string mean, high, low;
-  for (const CurvePoint& point : line.band) {
+  for (const BandPoint& point : line.band) {
     const double across = x.pixel(point.step);
     mean += fmt::format("{}{:.1f},{:.1f}", mean.empty() ? 'M' : 'L', across, y.pixel(point.mean));
     high += fmt::format("{}{:.1f},{:.1f}", high.empty() ? 'M' : 'L', across, y.pixel(point.high));
@@ -288,7 +288,7 @@ Result<std::string> learning_curve_svg(const std::string& title,
   }
   std::vector<DrawnLine> drawn;
   for (const SeedCurves& line : lines) {
-    Result<std::vector<CurvePoint>> band = band_of(line.curves);
+    Result<std::vector<BandPoint>> band = band_of(line.curves);
     if (!band.ok()) return band.status();
     const std::size_t runs = line.curves.size();
     const std::string name = line.name.size() <= kMostNameLetters

@@ -227,7 +227,7 @@ std::string difference_answer(const StudyReport& report) {
   const std::size_t high = place_of(first, first.leader), low = lowest_place(report, first);
   std::vector<int> agree, oppose, alike, few;
   for (const ReportLine* line : lines) {
-    const std::optional<Outcome> pair =
+    const std::optional<ArmOutcome> pair =
         outcome(report, line->arms[high], line->arms[low], line->task, line->score);
     const bool differ = line->differ && pair && pair->result != 0;
     std::vector<int>& tasks = !pair || !pair->enough_runs ? few

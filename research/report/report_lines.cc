@@ -382,7 +382,7 @@ std::vector<LineCalls> count_calls(const StudyReport& report) {
     calls->ordered = calls->ordered && line.ordered;
     if (line.values != std::vector<std::string>{calls->first, calls->second}) calls->first.clear();
     for (std::size_t i = 1; i < line.arms.size(); ++i) {
-      const std::optional<Outcome> found =
+      const std::optional<ArmOutcome> found =
           outcome(report, line.arms[i], line.arms[i - 1], line.task, line.score);
       if (!found || !found->enough_runs) continue;
       const std::set<int> runs = {first_with_runs_of(report, line.arms[i]),

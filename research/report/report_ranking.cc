@@ -37,7 +37,7 @@ ReportRanking rank(const StudyReport& report, int task, ReportScore score) {
 
 // found: a comparison, or its part on one task.
 template <class Comparison>
-Outcome seen_from(bool is_a, const Comparison& found) {
+ArmOutcome seen_from(bool is_a, const Comparison& found) {
   const Estimate& p = found.probability;
   if (is_a) return {found.result, p, found.enough_runs, found.hangs_on_choice};
   return {-found.result,
@@ -76,8 +76,8 @@ std::vector<int> sorted_by_score(const StudyReport& report, std::vector<int> arm
   return arms;
 }
 
-std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, int task,
-                               ReportScore score) {
+std::optional<ArmOutcome> outcome(const StudyReport& report, int arm, int other, int task,
+                                  ReportScore score) {
   const ReportComparison* c = find_comparison(report, arm, other, score);
   if (c == nullptr) return std::nullopt;
   const bool is_a = c->a == first_with_runs_of(report, arm);
@@ -93,7 +93,7 @@ int leader_of(const StudyReport& report, const std::vector<int>& arms, int task,
   const std::vector<int> order = sorted_by_score(report, arms, task, score);
   const auto beaten = [&](int arm) {
     return std::any_of(order.begin(), order.end(), [&](int other) {
-      const std::optional<Outcome> found =
+      const std::optional<ArmOutcome> found =
           other == arm ? std::nullopt : outcome(report, arm, other, task, score);
       return found && found->result < 0;
     });
@@ -104,7 +104,7 @@ int leader_of(const StudyReport& report, const std::vector<int>& arms, int task,
 
 Standing standing_of(const StudyReport& report, int arm, int leader, int task, ReportScore score) {
   if (arm == leader) return Standing::kLeads;
-  const std::optional<Outcome> found = outcome(report, leader, arm, task, score);
+  const std::optional<ArmOutcome> found = outcome(report, leader, arm, task, score);
   if (!found || !found->enough_runs) return Standing::kUnknown;
   return found->result > 0 ? Standing::kLower : Standing::kAlike;
 }

@@ -22,14 +22,14 @@ std::vector<int> sorted_by_score(const StudyReport& report, std::vector<int> arm
 
 // The result of `arm` against `other` on `task` (-1: on all common tasks): 1 better, -1 worse, 0 no
 // difference found; nothing if they were not compared.
-struct Outcome {
+struct ArmOutcome {
   int result = 0;
   Estimate probability;  // that a run of `arm` is better
   bool enough_runs = false;
   bool hangs_on_choice = false;  // as in ReportComparison
 };
-std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, int task,
-                               ReportScore score);
+std::optional<ArmOutcome> outcome(const StudyReport& report, int arm, int other, int task,
+                                  ReportScore score);
 
 // The first of `arms` that no other one beats; if each is beaten, the first of all.
 int leader_of(const StudyReport& report, const std::vector<int>& arms, int task, ReportScore score);
