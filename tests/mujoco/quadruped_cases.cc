@@ -24,6 +24,7 @@
 #include "broadloom/setup/resolve_config.h"
 #include "tests/mujoco/training.h"
 #include "tests/support/folders.h"
+#include "tests/support/release_only.h"
 #include "tests/train/folder.h"
 
 namespace broadloom::mujoco {
@@ -612,6 +613,7 @@ TEST_F(OtherRobot, FallsAsTheOptionsSay) {
 // The Go1's IMU sits to the right of the middle. With one in the middle, left and right mirror each
 // other in play.
 TEST_F(QuadrupedInFolder, HasAMirrorIfItsImuIsInTheMiddle) {
+  RELEASE_ONLY("four whole checks: those of other robots and mirrors run the same code");
   EXPECT_FALSE(made({}).value()->spec().mirror.exists());
   std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
   std::string text{std::istreambuf_iterator<char>(built_in), {}};
