@@ -61,6 +61,8 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
     step->rewards[k] = is_valid ? 1.0f : NAN;
   }
   for (int32_t k = 0; is("Beyond-v0") && k < end - begin; ++k) step->rewards[begin + k] = 1.0f;
+  for (int32_t k = 0; is("FarReasons-v0") && k < end - begin; ++k) step->reasons[begin + k] = 0;
+  for (int32_t k = 0; is("FarSuccess-v0") && k < end - begin; ++k) step->successes[end + k] = 0;
   if (steps < 3) return BROADLOOM_OK;
   if (is("Crashes-v0")) *nowhere = 1;
   if (is("Aborts-v0")) abort();
@@ -273,6 +275,8 @@ static const struct broadloom_task kTasks[] = {
     {.id = "BothEnds-v0"},
     {.id = "CutsEarly-v0"},
     {.id = "Beyond-v0"},
+    {.id = "FarReasons-v0"},
+    {.id = "FarSuccess-v0"},
     {.id = "Blind-v0"},
     {.id = "NoIndex-v0"},
     {.id = "NeverCell-v0"},

@@ -433,6 +433,9 @@ TEST(Plugins, AreCheckedForWritesToOtherRows) {
   const std::string rule = " wrote outside its rows; row k belongs to environment begin + k";
   EXPECT_TRUE(finds("Beyond-v0", "step() of " + id_of("faulty", "Beyond-v0") + rule));
   EXPECT_TRUE(finds("Afar-v0", "observe() of " + id_of("faulty", "Afar-v0") + rule));
+  for (const char* task : {"FarReasons-v0", "FarSuccess-v0"}) {
+    EXPECT_TRUE(finds(task, " wrote outside its rows of reasons or successes")) << task;
+  }
   EXPECT_TRUE(finds("NoReward-v0", "did not write the reward of environment 0"));
   EXPECT_TRUE(finds("Blind-v0", "did not write the observation of environment 0"));
   EXPECT_TRUE(finds("BlindCritic-v0", "did not write the critic observation of environment 0"));

@@ -34,6 +34,40 @@ void* clear_rows(const Space& space, int begin, int end, ObservationRows rows) {
   return rows.floats();
 }
 
+// Rows of reasons and successes of one call, between marks. A plug-in that writes to row begin + k
+// instead of k would change memory of others.
+class EndRows {
+ public:
+  // envs: all environments. count: those of the call.
+  EndRows(std::size_t envs, std::size_t count)
+      : count_(count), margin_(envs + kMoreMarks), bytes_(scratch()) {
+    bytes_.assign(3 * margin_ + 2 * count, kMark);
+    std::fill_n(reasons(), count, std::uint8_t{0});
+    std::fill_n(successes(), count, std::uint8_t{0});
+  }
+  std::uint8_t* reasons() { return bytes_.data() + margin_; }
+  std::uint8_t* successes() { return reasons() + count_ + margin_; }
+  // Whether all marks are as they were.
+  bool hold() {
+    const auto marked = [this](const std::uint8_t* first) {
+      return std::all_of(first, first + margin_, [](std::uint8_t x) { return x == kMark; });
+    };
+    return marked(bytes_.data()) && marked(reasons() + count_) && marked(successes() + count_);
+  }
+
+ private:
+  static constexpr std::size_t kMoreMarks = 64;
+  static constexpr std::uint8_t kMark = 165;
+  // Kept, so that steps allocate nothing.
+  static std::vector<std::uint8_t>& scratch() {
+    thread_local std::vector<std::uint8_t> bytes;
+    return bytes;
+  }
+
+  std::size_t count_, margin_;
+  std::vector<std::uint8_t>& bytes_;
+};
+
 }  // namespace
 
 template <class Function>
@@ -303,23 +337,27 @@ Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
   std::fill_n(rows.rewards, count, unwritten_number());
   std::fill_n(rows.terminated, count, std::uint8_t{0});
   std::fill_n(rows.truncated, count, std::uint8_t{0});
-  std::fill_n(reasons_.data() + begin, count, std::uint8_t{0});
-  std::fill_n(successes_.data() + begin, count, std::uint8_t{0});
-  broadloom_step step{rows.actions,
-                      nullptr,
-                      rows.rewards,
-                      rows.terminated,
-                      rows.truncated,
-                      reasons_.data() + begin,
-                      successes_.data() + begin};
+  EndRows ends(episode_.size(), count);
+  broadloom_step step{rows.actions,   nullptr,        rows.rewards,    rows.terminated,
+                      rows.truncated, ends.reasons(), ends.successes()};
   if (!choices_.empty()) {
     std::transform(rows.actions, rows.actions + count, choices_.data() + begin,
                    [](float action) { return static_cast<std::int32_t>(action); });
     step.actions = nullptr;
     step.choices = choices_.data() + begin;
   }
-  return call("step", begin, end,
-              [&](char* error) { return plugin_->step(simulator_, begin, end, &step, error); });
+  BROADLOOM_TRY(call("step", begin, end, [&](char* error) {
+    return plugin_->step(simulator_, begin, end, &step, error);
+  }));
+  if (!ends.hold()) {
+    return {ErrorKind::kMismatch,
+            fmt::format("step() of {} wrote outside its rows of reasons or successes; row k "
+                        "belongs to environment begin + k",
+                        described_.spec.id)};
+  }
+  std::copy_n(ends.reasons(), count, reasons_.data() + begin);
+  std::copy_n(ends.successes(), count, successes_.data() + begin);
+  return {};
 }
 
 Status PluginEnvs::step(int begin, int end, const StepRows& rows) {
