@@ -199,6 +199,7 @@ class HostStepper final : public StepByStep<HostStepper<Side>, Side> {
     Status status;
     const Status played = with_simulator_errors([&] {
       return player->play(steps.end, [&](int t, StepRows& rows) {
+        this->side_.enter_thread();
         this->last_step_ = std::min(t, steps.end - 1);
         if (t > 0) {
           rows_.took_step(*this->envs_, steps.rollout, t - 1);

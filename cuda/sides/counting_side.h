@@ -33,6 +33,7 @@ class CountingSide {
   template <class T>
   void copy_out(T*, const T*, std::size_t) {}
   static void* stream() { return nullptr; }
+  static void enter_thread() {}
   static void wait() {}
   static void mark() {}
   static void wait_marked() {}

@@ -22,11 +22,12 @@ struct NoKernel {
 class DeviceSide {
  public:
   // rank_here: of several ranks, this one's index on its machine. They take the machine's devices
-  // in turn, and use the side in the thread that made it. Below 0: the thread's present device.
+  // in turn. Below 0: the thread's present device.
   explicit DeviceSide(int rank_here = -1) {
     int devices = 0;
     if (rank_here >= 0 && keep(cudaGetDeviceCount(&devices)))
       keep(cudaSetDevice(rank_here % devices));
+    keep(cudaGetDevice(&device_));
     // Non-blocking: it does not wait for other streams of the process.
     if (keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking))) {
       keep(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
@@ -41,14 +42,13 @@ class DeviceSide {
   DeviceSide(const DeviceSide&) = delete;
   DeviceSide& operator=(const DeviceSide&) = delete;
 
+  // Before another thread uses this side: CUDA has a present device for each thread.
+  void enter_thread() { keep(cudaSetDevice(device_)); }
+
   // The device's name.
   std::string name() {
-    int device = 0;
     cudaDeviceProp properties{};
-    if (!keep(cudaGetDevice(&device)) || !keep(cudaGetDeviceProperties(&properties, device))) {
-      return "";
-    }
-    return properties.name;
+    return keep(cudaGetDeviceProperties(&properties, device_)) ? properties.name : "";
   }
 
   // The first error, in CUDA's words, with advice if there is any. Nothing runs after it.
@@ -214,9 +214,8 @@ class DeviceSide {
     return attributes.ptxVersion;
   }
   int attribute(cudaDeviceAttr attr) {
-    int device = 0, value = 1;
-    keep(cudaGetDevice(&device));
-    keep(cudaDeviceGetAttribute(&value, attr, device));
+    int value = 1;
+    keep(cudaDeviceGetAttribute(&value, attr, device_));
     return value;
   }
 
@@ -256,6 +255,7 @@ class DeviceSide {
     return place;
   }
 
+  int device_ = 0;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t event_ = nullptr;  // for mark()
   cudaError_t error_ = cudaSuccess;

@@ -71,6 +71,7 @@ class HostSide {
   }
   // The stream of all work, for simulators. The host has none: work is done at once.
   static void* stream() { return nullptr; }
+  static void enter_thread() {}
   void wait() {
     arrive(arrivals_.size());
     under_way_ = 0;

@@ -129,7 +129,8 @@ class Simulator:
     def start(self, seed):
         try:
             seeds = self.seeds[1](seed, self.first, self.made)
-            self.show_begun(begun(self.kind, self.env, seeds, self.request.in_families))
+            found = begun(self.kind, self.env, seeds, self.request.in_families)
+            self.show_begun(found, "reset()")
         except Exception as error:
             self.explain(error, "reset()", FROM_RESET)
             raise
@@ -249,9 +250,9 @@ class Simulator:
             )
         return rewards
 
-    def show_begun(self, begun):
-        """begun: (observations, infos), as reset() returns them."""
-        rows, infos = begun
+    def show_begun(self, found, call):
+        """found: (observations, infos), as reset() returns them."""
+        rows, infos = values_of(self.kind, found, call, FROM_RESET)
         self.show(self.kind.read(rows), infos)
 
     def show(self, rows, infos, idle=None):

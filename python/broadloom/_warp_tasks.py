@@ -46,7 +46,8 @@ def task(name, num_envs, **others):
         raise error_of(
             "not_found",
             f"warp/{name}: got no task that Broadloom plays with MuJoCo Warp, expected one of "
-            f"{', '.join(TASKS)}; for other models call broadloom.warp.WarpEnvs",
+            f"{', '.join(TASKS)}; for other models call WarpEnvs of broadloom.warp, or GraphEnvs "
+            "of broadloom.warp_graph",
             InvalidValue,
         )
     mujoco, _, _ = load()
@@ -60,6 +61,7 @@ def task(name, num_envs, **others):
         "observation_size": model.nq - one.hidden + model.nv,
         "frame_skip": one.frame_skip,
         "reset_noise": one.noise,
+        "forward": False,  # positions and velocities are all that they read
         **functions_of(one, num_envs, model.opt.timestep * one.frame_skip),
     }
     return GraphEnvs(file, num_envs, **{**given, **others})

@@ -4,12 +4,15 @@ MuJoCo Warp 4.0 steps N worlds at once, on a GPU or on Warp's CPU device. Your f
 arrays [N, ...]. The steps of an action are recorded as a graph of Warp, which has the bits of
 single calls and saves Python's time."""
 
+import contextlib
 import difflib
+import functools
 import hashlib
 import numbers
 import operator
 import os
 import sys
+import threading
 import types
 
 import numpy as np
@@ -31,6 +34,29 @@ TOO_FEW = {
     "CCD": "nconmax",
     "HFIELD": "",
 }
+
+# Warp records the launches of all threads in a graph, so threads take turns.
+_turns = threading.RLock()
+
+
+def in_turn(method):
+    @functools.wraps(method)
+    def call(*arguments, **others):
+        with _turns:
+            return method(*arguments, **others)
+
+    return call
+
+
+@contextlib.contextmanager
+def quiet(warp):
+    """Warp prints no line for each kernel that it compiles."""
+    level = warp.config.log_level
+    warp.config.log_level = max(level, warp.LOG_WARNING)
+    try:
+        yield
+    finally:
+        warp.config.log_level = level
 
 
 def load():
@@ -93,6 +119,7 @@ class WarpEnvs:
         differ between runs.
     nconmax, njmax: room for contacts and constraints of a world; by default MuJoCo Warp's."""
 
+    @in_turn
     def __init__(
         self,
         model,
@@ -163,11 +190,12 @@ class WarpEnvs:
         self.episodes, self.steps = (np.zeros(count, np.int64) for _ in range(2))
         self.begins = self.warp.zeros(count, dtype=bool, device=self.device)
         self.graphs, self.is_current = {}, True
-        width = self.observation_size()
+        width = self.make_arrays()
         self.single_observation_space = spaces.Box(-np.inf, np.inf, (width,), np.float32)
         self.single_action_space = self.action_space()
 
-    def observation_size(self):
+    def make_arrays(self):
+        """Returns the number of numbers of an observation."""
         self.worlds = Worlds(self)
         return self.rows(None).shape[1]
 
@@ -257,6 +285,7 @@ class WarpEnvs:
         )
         return spaces.Box(low, high, (count,), np.float32)
 
+    @in_turn
     def read(self, name):
         """A copy of an array of the worlds."""
         if name not in SHOWN and not self.is_current:
@@ -279,7 +308,8 @@ class WarpEnvs:
         """Plays calls of MuJoCo Warp as a graph, which the first one records."""
         with self.warp.ScopedDevice(self.device):
             if name not in self.graphs:
-                calls()  # compiles kernels, which cannot be recorded before
+                with quiet(self.warp):
+                    calls()  # compiles kernels, which cannot be recorded before
                 return self.record(name, calls)
             self.warp.capture_launch(self.graphs[name])
         return None
@@ -327,6 +357,7 @@ class WarpEnvs:
             raise InvalidValue(f"observe(): got no numbers, shape {rows.shape}, expected K >= 1")
         return rows
 
+    @in_turn
     def reset(self, *, seed=None, options=None):
         if seed is not None:  # without one, the worlds' next episodes begin
             self.seeds[:] = self.seeds_of(seed)
@@ -346,6 +377,7 @@ class WarpEnvs:
             )
         return seeds if seeds.ndim else seeds + np.arange(self.num_envs)
 
+    @in_turn
     def step(self, actions):
         if "step" not in self.graphs:
             raise RuntimeError("step(): got no reset() before; call it first")
@@ -407,9 +439,11 @@ class WarpEnvs:
     def state_types(self):
         return [(str(array.dtype), list(array.shape)) for array in self.state()]
 
+    @in_turn
     def state(self):
         return [np.array(array.numpy()) for array in self.state_arrays()] + self.own_arrays()
 
+    @in_turn
     def restore(self, arrays):
         """arrays: the bytes of each array of state()."""
         values = [

@@ -41,7 +41,9 @@ void PythonDeviceSteps::set_device(nb::object on_device, const EnvSpec& spec, in
   on_device_ = std::move(on_device);
 }
 
+// A user may have kept the arrays, which go with the device.
 void PythonDeviceSteps::forget_device() {
+  if (view_.is_valid() && Py_IsInitialized()) nb::cast<nb::dict>(view_.attr("__dict__")).clear();
   for (nb::object* each : {&on_device_, &view_}) {
     if (Py_IsInitialized()) {
       each->reset();
@@ -52,7 +54,7 @@ void PythonDeviceSteps::forget_device() {
 }
 
 bool PythonDeviceSteps::can_step_on_device() const {
-  return on_device_.is_valid() && memory_ == device_memory;
+  return on_device_.is_valid() && memory_ == device_memory && device_id_ == 0;
 }
 
 Status PythonDeviceSteps::call(const char* function, const std::function<void()>& run) const {

@@ -45,7 +45,7 @@ class PythonDeviceSteps : public DeviceSteps {
   std::optional<DeviceStepRows> viewed_;
   const EnvSpec* spec_ = nullptr;
   std::int64_t count_ = 0;
-  int memory_ = 0, device_id_ = 0;  // in DLPack's numbers
+  int memory_ = 0, device_id_ = 0;  // in DLPack's numbers; a trainer has device 0
 };
 
 void bind_device_steps(nanobind::module_& m);

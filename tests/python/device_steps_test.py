@@ -1,6 +1,7 @@
 """Environments that step in a device's memory. The device is emulated, so its memory is the
 host's, and every run must have the bits of `device = cpu`."""
 
+import gc
 import unittest
 
 import numpy as np
@@ -175,6 +176,7 @@ class DeviceStepsTest(unittest.TestCase):
                 on_host = train(f"{name}_host", kind, **settings)
                 self.assertEqual(hashes(on_device), hashes(on_host))
                 self.assertEqual(on_device.mean_return, on_host.mean_return)
+                self.assertTrue(any("block" in envs.calls for envs in made))
                 if kind is Walkers:
                     calls = next(envs.calls for envs in made if "device" in envs.calls)
                     self.assertEqual(calls.count("device"), 3 * 32)
@@ -230,6 +232,44 @@ class DeviceStepsTest(unittest.TestCase):
         self.assertEqual((parting["iteration"], parting["environments"]), (2, [2]))
         self.assertTrue(broadloom.rerun(run, out=out("races_same"))["agrees"])
 
+    def test_a_wrapper_is_not_bypassed(self):
+        class Scaled:
+            def __init__(self, envs):
+                self.inner = envs
+
+            def __getattr__(self, name):
+                return getattr(self.inner, name)
+
+            def step(self, actions):
+                rows, rewards, *others = self.inner.step(actions)
+                return rows, 0.1 * rewards, *others
+
+        runs = [
+            train(f"scaled_{device}", lambda num_envs: Scaled(Walkers(num_envs)), device=device)
+            for device in ("cuda", "cpu")
+        ]
+        self.assertEqual(*(parameters(run) for run in runs))
+
+    def test_arrays_are_gone_with_the_environments(self):
+        kept = []
+
+        class Keeps(Walkers):
+            def observe_on_device(self, rows, stream):
+                kept.append(rows)
+                super().observe_on_device(rows, stream)
+
+        train("keeps", Keeps, device="cuda")
+        gc.collect()
+        self.assertEqual(vars(kept[0]), {})
+
+    def test_a_wrong_answer_of_bring_is_named(self):
+        class Mute(Walkers):
+            def bring_from_device(self, stream):
+                return None
+
+        with self.assertRaisesRegex(ValueError, r"bring_from_device\(\) of mute-v0: got one value"):
+            train("mute", Mute, device="cuda")
+
     def test_missing_and_wrong_numbers_are_named(self):
         class Forgets(Walkers):
             def step_on_device(self, rows, stream):
@@ -259,7 +299,15 @@ class DeviceStepsTest(unittest.TestCase):
             def step(self, actions):
                 return super().step(actions.reshape(-1, 1) - 6.0)
 
-        for kind in (Elsewhere, Shifted):
+        class Changed(Walkers):  # whose step() no device may leave out
+            def step(self, actions):
+                rows, rewards, *others = super().step(actions)
+                return rows, np.maximum(rewards, -0.5), *others
+
+        class Second(Walkers):
+            dlpack_device = (1, 1)
+
+        for kind in (Elsewhere, Shifted, Changed, Second):
             with self.subTest(kind.__name__):
                 made = []
                 run = train(f"{kind.__name__}_cuda", kind, made, device="cuda")
@@ -273,9 +321,13 @@ class DeviceStepsTest(unittest.TestCase):
         class Misnamed(Walkers):
             dlpack_device = "cuda:0"
 
+        class Huge(Walkers):
+            dlpack_device = (2**40, 0)
+
         for kind, words in (
             (Unready, r"Unready-v0 has dlpack_device, but no function observe_on_device\(\)"),
             (Misnamed, "dlpack_device of Misnamed-v0: got 'cuda:0', expected DLPack's numbers"),
+            (Huge, "dlpack_device of Huge-v0: got .*, expected DLPack's numbers"),
         ):
             with self.subTest(kind.__name__), self.assertRaisesRegex(TypeError, words):
                 train(kind.__name__, kind)

@@ -1,6 +1,7 @@
 """Worlds whose step is one graph of Warp, on Warp's CPU device. The trainer's device is emulated,
 so its memory is the host's, and every run must have the bits of `device = cpu`."""
 
+import threading
 import unittest
 
 import numpy as np
@@ -158,13 +159,65 @@ class GraphTest(unittest.TestCase):
             2,
             observation_size=2,
             observe=lambda data, rows: wp.launch(show_heights, 2, [data.xpos, data.qpos], [rows]),
-            forward=True,
             max_episode_steps=3,
         )
         rows = [envs.reset(seed=1)[0]]
         for _ in range(4):
             rows.append(envs.step(np.ones((2, 1)))[0])
         np.testing.assert_allclose(np.array(rows)[..., 0], np.array(rows)[..., 1], atol=1e-6)
+
+    def test_resumes_know_numbers_that_follow(self):
+        def heights(num_envs):
+            def observe(data, rows):
+                wp.launch(show_heights, num_envs, [data.xpos, data.qpos], [rows])
+
+            return made(num_envs, observation_size=2, observe=observe)
+
+        whole = train("heights", heights)
+        for then in ("cpu", "cuda"):
+            name = f"heights_{then}"
+            part = train(name, heights, device="cuda", on_iteration=lambda p: p["iteration"] < 2)
+            resumed = broadloom.resume(part, device=then, quiet=True)
+            self.assertEqual(parameters(resumed), parameters(whole))
+
+    def test_two_threads_have_the_bits_of_one(self):
+        alone = [played(made(2), [seed, seed + 1], 30) for seed in (1, 3)]
+        found = [None, None]
+
+        def play(i):
+            found[i] = played(made(2), [2 * i + 1, 2 * i + 2], 30)
+
+        threads = [threading.Thread(target=play, args=(i,)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, alone)
+
+    def test_functions_that_work_on_the_host_are_refused(self):
+        def observe(data, rows):
+            qpos, qvel = data.qpos.numpy(), data.qvel.numpy()
+            rows.assign(np.concatenate([qpos, qvel], axis=1))
+
+        words = "observations of the recorded step differ .* must launch kernels"
+        with self.assertRaisesRegex(ValueError, words):
+            made(2, observe=observe).reset(seed=1)
+
+    def test_functions_that_write_too_little_or_too_much_are_refused(self):
+        for width, words in (
+            (4, r"observe\(\): wrote beyond rows of observation_size = 4"),
+            (9, r"observe\(\): left out number 6 of world 0, .* observation_size = 9"),
+        ):
+            with self.subTest(width), self.assertRaisesRegex(ValueError, words):
+                made(2, observation_size=width).reset(seed=1)
+
+    def test_an_exception_names_its_function(self):
+        def reward(*_):
+            raise LookupError("no money")
+
+        with self.assertRaises(LookupError) as raised:
+            made(2, reward=reward).reset(seed=1)
+        self.assertIn("In reward(), a function of GraphEnvs.", raised.exception.__notes__)
 
     def test_last_belongs_to_the_episode(self):
         """The sum of its rewards is an episode's whole way."""
@@ -228,6 +281,11 @@ class GraphTest(unittest.TestCase):
                 made(2, **arguments)
         with self.assertRaisesRegex(RuntimeError, r"step\(\): got no reset\(\) before"):
             made(3).step(np.zeros((3, 1)))
+        envs = made(2)
+        envs.reset(seed=1)
+        for actions, words in ((np.zeros(2), "shape"), (np.full((2, 1), np.nan), "finite")):
+            with self.assertRaisesRegex(ValueError, f"actions: .*{words}"):
+                envs.step(actions)
 
     def test_a_reward_that_is_not_written_is_named(self):
         def silent(num_envs):
