@@ -3,7 +3,7 @@
 import warp as wp
 
 from ._warp_tasks import ANY, HOPPER, UPRIGHT
-from .warp_kernels import normal, uniform
+from .warp_kernels import begin_near, normal
 
 IS_UPRIGHT, IS_HOPPER = wp.constant(UPRIGHT), wp.constant(HOPPER)
 
@@ -77,22 +77,19 @@ def end(
 
 
 @wp.kernel
-def begin_with_normal_speeds(
+def draw_normal_speeds(
     width: float,
     begins: wp.array(dtype=bool),
     seeds: wp.array(dtype=wp.uint64),
     episodes: wp.array(dtype=wp.int64),
-    qpos: wp.array2d(dtype=float),
+    first_place: int,
     qvel: wp.array2d(dtype=float),
 ):
     i = wp.tid()
     if not begins[i]:
         return
-    count = qpos.shape[1]
-    for j in range(count):
-        qpos[i, j] = qpos[i, j] + uniform(seeds[i], episodes[i], j, -width, width)
     for j in range(qvel.shape[1]):
-        qvel[i, j] = normal(seeds[i], episodes[i], count + j, width)
+        qvel[i, j] = normal(seeds[i], episodes[i], first_place + j, width)
 
 
 def functions_of(task, num_envs, dt):
@@ -110,7 +107,8 @@ def functions_of(task, num_envs, dt):
 
     def reset(data, starts):
         begun = [task.noise, starts.begins, starts.seeds, starts.episodes]
-        wp.launch(begin_with_normal_speeds, num_envs, begun, [data.qpos, data.qvel])
+        wp.launch(begin_near, num_envs, begun, [data.qpos, data.qvel])
+        wp.launch(draw_normal_speeds, num_envs, [*begun, data.qpos.shape[1]], [data.qvel])
 
     return {
         "observe": observe,

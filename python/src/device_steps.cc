@@ -127,8 +127,8 @@ Status PythonDeviceSteps::step_on_device(const DeviceStepRows& rows, void* strea
 
 Status PythonDeviceSteps::took_block(int T, const std::uint8_t* terminated,
                                      const std::uint8_t* truncated) {
-  for (std::int64_t i = 0; i < T * count_; ++i) {
-    count_step(static_cast<int>(i % count_), (terminated[i] | truncated[i]) != 0);
+  for (int t = 0; t < T; ++t) {
+    for (int n = 0; n < count_; ++n) count_step(n, (*terminated++ | *truncated++) != 0);
   }
   return call("took_block", [&] { on_device_.attr("took_block")(); });
 }

@@ -3,6 +3,7 @@ so its memory is the host's, and every run must have the bits of `device = cpu`.
 
 import threading
 import unittest
+import unittest.mock
 
 import numpy as np
 import warp as wp
@@ -96,6 +97,13 @@ def train(name, make=made, **settings):
     return broadloom.train(make, name=f"{name}-v0", out=out(name), **{**SETTINGS, **settings})
 
 
+def counted_steps():
+    """Within the block, a mock that counts the steps on a device."""
+    return unittest.mock.patch.object(
+        GraphEnvs, "step_on_device", autospec=True, side_effect=GraphEnvs.step_on_device
+    )
+
+
 def state_of(envs):
     return {
         name: np.array(getattr(envs.data, name).numpy())
@@ -135,7 +143,9 @@ class GraphTest(unittest.TestCase):
     def test_a_device_has_the_bits_of_the_cpu(self):
         whole = train("whole", hashes=True)
         self.assertGreater(whole.episodes, 8)
-        on_device = train("device", device="cuda", hashes=True)
+        with counted_steps() as steps:
+            on_device = train("device", device="cuda", hashes=True)
+        self.assertEqual(steps.call_count, whole.global_step // 3)
         files = [(run.dir / "hashes.bin").read_bytes() for run in (whole, on_device)]
         self.assertEqual(*files)
         for first, then in (("cuda", "cpu"), ("cpu", "cuda")):
@@ -146,13 +156,15 @@ class GraphTest(unittest.TestCase):
 
     def test_an_id_steps_on_a_device(self):
         settings = {**SETTINGS, "total_timesteps": 2 * 32 * 3, "eval_interval": 1}
-        runs = [
-            broadloom.train(
-                "warp/InvertedPendulum-v5", device=device, out=out(f"pole_{device}"), **settings
-            )
-            for device in ("cpu", "cuda")
-        ]
+        with counted_steps() as steps:
+            runs = [
+                broadloom.train(
+                    "warp/InvertedPendulum-v5", device=device, out=out(f"pole_{device}"), **settings
+                )
+                for device in ("cpu", "cuda")
+            ]
         self.assertEqual(*(parameters(run) for run in runs))
+        self.assertEqual(steps.call_count, 2 * 32)
 
     def test_numbers_that_follow_belong_to_the_state_shown(self):
         envs = made(
